@@ -376,6 +376,24 @@ fn every_demo_story_ends_as_expected() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn every_demo_story_ends_as_expected_on_a_second_host() -> Result<()> {
+    if !std::path::Path::new("/usr/sbin/sshd").exists() {
+        eprintln!("skipped: /usr/sbin/sshd is missing");
+        return Ok(());
+    }
+    let sandbox = Folder::new()?;
+    let data_dir = sandbox.data_dir();
+    let data_dir = data_dir.to_str().context("no text")?;
+    let told = sandbox.run(&["demo", "--machine", "ssh", "--data-dir", data_dir])?;
+    assert_eq!(told.code, Some(0), "{told:?}");
+    assert!(told.stdout.contains("All 6 stories ended as expected."), "{}", told.stdout);
+    let machine = sandbox.run(&["machine", "show", "second-host"])?;
+    machine.succeeded()?;
+    assert!(!machine.stdout.contains("tasks     0"), "worktrees are there: {}", machine.stdout);
+    Ok(())
+}
+
 fn check_conflict(ended: &CommandOutput) {
     check(ended, 4, "conflict");
 }

@@ -1,46 +1,17 @@
 //! Machines: adding, changing and removing them, and testing one by a real ssh server.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    fs,
-    io::{BufRead as _, BufReader},
-    net::TcpListener,
-    os::unix::fs::PermissionsExt as _,
-    path::Path,
-    process::{Child, Command, Stdio},
-    sync::Arc,
-};
+use std::{fs, net::TcpListener};
 
 use anyhow::{Context as _, Result, ensure};
 use forge_api::ApiError;
-use forge_testkit::Sandbox;
+use forge_model::execution::{Execution, ExecutionRole};
+use forge_model::machine::Machine;
+use forge_model::task::Task;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::{Store, table::executions::ExecutionRow};
 use serde_json::{Value, json};
 
-/// A board whose user has a home in its folder, with this ssh configuration.
-async fn board(configuration: &str) -> Result<Sandbox> {
-    let dir = tempfile::tempdir()?;
-    let home = dir.path().join("home");
-    fs::create_dir_all(home.join(".ssh"))?;
-    fs::write(home.join(".ssh/config"), configuration)?;
-    // ssh reads the home of the user, whatever the environment says.
-    let bin = dir.path().join("bin");
-    fs::create_dir(&bin)?;
-    let config = home.join(".ssh/config");
-    fs::write(bin.join("ssh"), format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", config.display()))?;
-    fs::set_permissions(bin.join("ssh"), fs::Permissions::from_mode(0o755))?;
-    let mut variables: BTreeMap<OsString, OsString> =
-        (*forge_exec::variables_of(std::env::vars_os())).clone();
-    let path = variables.get(std::ffi::OsStr::new("PATH")).cloned().unwrap_or_default();
-    let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path)))?;
-    variables.extend([("PATH".into(), path), ("HOME".into(), home.into())]);
-    let keeper = forge_engine::KeeperPlace::Program(forge_testkit::program("forge-keeper")?);
-    let set = move |config: &mut forge_engine::EngineConfig| {
-        config.environment = Arc::new(variables);
-        config.keeper = keeper;
-    };
-    Sandbox::in_folder(dir, json!({}), set).await
-}
+use crate::ssh_server::{Server, board};
 
 fn refusal(answer: Result<Value, ApiError>) -> Result<Value> {
     let error = answer.err().context("it was not refused")?;
@@ -49,7 +20,8 @@ fn refusal(answer: Result<Value, ApiError>) -> Result<Value> {
 
 #[tokio::test]
 async fn machines_are_added_changed_found_by_name_and_removed() -> Result<()> {
-    let board = board("Host near\n HostName near.example\n User me\nHost *.lan\n Port 1\n").await?;
+    let board =
+        board("Host near\n HostName near.example\n User me\nHost *.lan\n Port 1\n", json!({})).await?;
     let new = json!({ "name": "box", "ssh": { "host": "near" }, "labels": ["gpu"] });
     let added = board.call("machine_create", new.clone()).await?;
     assert_eq!((&added["root"], &added["contact"]), (&json!("~/.forge"), &json!("unknown")));
@@ -72,10 +44,125 @@ async fn machines_are_added_changed_found_by_name_and_removed() -> Result<()> {
 }
 
 #[tokio::test]
+async fn project_agent_and_task_say_which_labels_a_machine_must_have() -> Result<()> {
+    let board = board("", json!({})).await?;
+    let settings = json!({ "project_id": board.project, "machines": ["gpu"] });
+    let view = board.call("project_settings_update", settings).await?;
+    assert_eq!(view["settings"]["machines"], json!(["gpu"]));
+    let agent = board.call("agent_get", json!({ "agent_id": board.agent })).await?;
+    let mut config = agent["config"].clone();
+    config["machines"] = json!([]);
+    let change = json!({ "agent_id": board.agent, "config": config });
+    assert_eq!(board.call("agent_update", change).await?["config"]["machines"], json!([]));
+
+    let task = board.task("Train", &[], json!({ "machines": ["gpu", "box"] })).await?;
+    assert_eq!(task["machines"], json!(["gpu", "box"]));
+    let edit = |version: &Value, machines: Value| json!({ "task_id": task["id"], "version": version, "machines": machines });
+    let local = board.call("task_update", edit(&task["version"], json!([]))).await?;
+    assert_eq!(local["machines"], json!([]));
+    let reset = board.call("task_update", edit(&local["version"], Value::Null)).await?;
+    assert_eq!(reset["machines"], Value::Null);
+    assert_eq!(board.task("Plain", &[], json!({})).await?["machines"], Value::Null);
+
+    config["machines"] = json!(["a", ""]);
+    for (operation, input, path) in [
+        ("task_update", edit(&reset["version"], json!(["local"])), "machines[0]"),
+        (
+            "project_settings_update",
+            json!({ "project_id": board.project, "machines": [" gpu"] }),
+            "machines[0]",
+        ),
+        ("agent_update", json!({ "agent_id": board.agent, "config": config }), "config.machines[1]"),
+    ] {
+        let refused = refusal(board.call(operation, input).await)?;
+        assert_eq!(refused["details"]["findings"][0]["path"], path, "{operation}: {refused:#}");
+    }
+    let part = json!({
+        "project_id": board.project, "title": "Part", "machines": [], "parent_id": task["id"],
+        "execution_mode": "ordered_turn",
+    });
+    let refused = refusal(board.call("task_create", part).await)?;
+    assert_eq!(
+        refused["details"]["findings"][0]["path"], "machines",
+        "it runs where its parent does: {refused:#}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn machine_drains_and_is_not_removed_while_a_task_is_there() -> Result<()> {
+    let board = board("", json!({})).await?;
+    let new = json!({ "name": "box", "ssh": { "host": "near" }, "caps": { "runs": 2 } });
+    let machine: Machine = serde_json::from_value(board.call("machine_create", new).await?)?;
+    assert_eq!((machine.runs, machine.tasks, machine.draining), (0, 0, false));
+    let drain = |draining: bool| json!({ "machine_id": "box", "draining": draining });
+    assert_eq!(board.call("machine_update", drain(true)).await?["draining"], true);
+    assert_eq!(board.call("machine_update", drain(false)).await?["draining"], false);
+
+    let task: Task = serde_json::from_value(board.task("Train", &[], json!({})).await?)?;
+    let there = Workspace {
+        id: "w".into(),
+        task_id: task.id.clone(),
+        machine_id: Some(machine.id.clone()),
+        status: WorkspaceStatus::Active,
+        path: "/far/tree".to_owned(),
+        branch: format!("forge/{}", task.id),
+        base_commit: "c".to_owned(),
+        cleanup_at: None,
+        disk_bytes: None,
+        error: None,
+        lock: None,
+        port_base: 4000,
+        created_at: task.created_at,
+        updated_at: task.created_at,
+    };
+    let mut run = Execution::begun(
+        "x".into(),
+        task.id.clone(),
+        board.agent.as_str().into(),
+        ExecutionRole::Coder,
+        task.created_at,
+    );
+    run.machine_id = Some(machine.id.clone());
+    let row = ExecutionRow {
+        execution: run,
+        corrections: Vec::new(),
+        spends: None,
+        after_transition: 0,
+        carry: None,
+        goes_on: false,
+    };
+    let store = Store::open(&board.dir.path().join("data")).await?;
+    let mut tx = store.write().await?;
+    tx.workspaces_mut().put(&there, there.updated_at).await?;
+    tx.executions_mut().insert(&row).await?;
+    tx.commit().await?;
+
+    let found = board.call("machine_get", json!({ "machine_id": "box" })).await?;
+    assert_eq!((&found["runs"], &found["tasks"]), (&json!(1), &json!(1)));
+    let list = |machine: &str| json!({ "project_id": board.project, "machine": machine });
+    let on_box = board.call("task_list", list("box")).await?;
+    assert_eq!(on_box["items"][0]["workspace"]["machine_id"], json!(machine.id), "{on_box:#}");
+    assert_eq!(board.call("task_list", list("local")).await?["items"], json!([]));
+    assert_eq!(refusal(board.call("task_list", list("gone")).await)?["code"], "not_found");
+    let kept = refusal(board.call("machine_delete", json!({ "machine_id": "box" })).await)?;
+    assert_eq!(kept["code"], "in_use", "{kept:#}");
+    ensure!(kept["message"].as_str().is_some_and(|message| message.contains("#1 Train")), "{kept:#}");
+
+    let mut tx = store.write().await?;
+    let gone = Workspace { status: WorkspaceStatus::Cleaned, ..there };
+    tx.workspaces_mut().put(&gone, gone.updated_at).await?;
+    tx.commit().await?;
+    store.close().await;
+    board.call("machine_delete", json!({ "machine_id": "box" })).await?;
+    Ok(())
+}
+
+#[tokio::test]
 async fn machine_that_does_not_answer_is_told_with_a_remedy() -> Result<()> {
     // Nobody listens on a port that was given back.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let board = board(&format!("Host gone\n HostName 127.0.0.1\n Port {port}\n")).await?;
+    let board = board(&format!("Host gone\n HostName 127.0.0.1\n Port {port}\n"), json!({})).await?;
     board.call("machine_create", json!({ "name": "gone", "ssh": { "host": "gone" } })).await?;
     let test = board.call("machine_test", json!({ "machine_id": "gone" })).await?;
     assert_eq!(test["ok"], false);
@@ -85,68 +172,11 @@ async fn machine_that_does_not_answer_is_told_with_a_remedy() -> Result<()> {
     Ok(())
 }
 
-/// An ssh server on this computer, for the user of the test alone.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-impl Server {
-    /// None where there is no server, or it cannot be started.
-    fn start(folder: &Path, port: u16) -> Result<Option<Self>> {
-        if !Path::new("/usr/sbin/sshd").exists() {
-            eprintln!("skipped: /usr/sbin/sshd is missing");
-            return Ok(None);
-        }
-        if nix::unistd::geteuid().is_root() {
-            fs::create_dir_all("/run/sshd")?;
-        }
-        for key in ["host_key", "key"] {
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(folder.join(key))
-                .status()?;
-            ensure!(made.success(), "ssh-keygen failed");
-        }
-        fs::copy(folder.join("key.pub"), folder.join("authorized_keys"))?;
-        let at = folder.display();
-        let config = format!(
-            "ListenAddress 127.0.0.1\nPort {port}\nHostKey {at}/host_key\nPidFile none\nStrictModes no\nUsePAM no\n\
-             AuthorizedKeysFile {at}/authorized_keys\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-        );
-        fs::write(folder.join("sshd_config"), config)?;
-        let mut server = Command::new("/usr/sbin/sshd")
-            .args(["-D", "-e", "-f"])
-            .arg(folder.join("sshd_config"))
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let mut lines = BufReader::new(server.stderr.take().context("its messages")?).lines();
-        let server = Self(server);
-        let listens = lines.by_ref().map_while(Result::ok).any(|line| line.contains("Server listening on"));
-        ensure!(listens, "the ssh server did not begin to listen");
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        let public = fs::read_to_string(folder.join("host_key.pub"))?;
-        fs::write(folder.join("known_hosts"), format!("[127.0.0.1]:{port} {public}"))?;
-        Ok(Some(server))
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn machine_is_tested_through_a_real_server_and_its_keeper_is_brought_there() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let Some(_server) = Server::start(folder.path(), port)? else { return Ok(()) };
-    let at = folder.path().display();
-    let board = board(&format!(
-        "Host here\n HostName 127.0.0.1\n Port {port}\n IdentityFile {at}/key\n IdentitiesOnly yes\n \
-         UserKnownHostsFile {at}/known_hosts\n GlobalKnownHostsFile /dev/null\n UpdateHostKeys no\n"
-    ))
-    .await?;
+    let Some(server) = Server::start(folder.path())? else { return Ok(()) };
+    let board = board(&server.configuration("here"), json!({})).await?;
     let root = folder.path().join("forge");
     let new = json!({ "name": "here", "ssh": { "host": "here" }, "root": root });
     board.call("machine_create", new).await?;

@@ -52,6 +52,18 @@ impl ProgramState {
         Ok(self.folders.iter().chain(self.files.iter().map(|(file, _)| file)).cloned().collect())
     }
 
+    /// The folders.
+    #[must_use]
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// The files, with what one that is new holds.
+    #[must_use]
+    pub fn files(&self) -> &[(PathBuf, &'static str)] {
+        &self.files
+    }
+
     fn below(base: &Path, folders: &[&str], files: &[(&str, &'static str)]) -> Self {
         Self {
             folders: folders.iter().map(|name| base.join(name)).collect(),

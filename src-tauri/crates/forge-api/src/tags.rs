@@ -32,15 +32,18 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         E::MachineChanged => &["machines"],
         E::ProjectChanged => &["projects", "attention", "workspaces", "costs"],
         E::NotificationCreated => &["notifications"],
-        E::ExecutionStarted => &["agents", "executions"],
+        E::ExecutionStarted => &["agents", "executions", "machines"],
         // What it cost is known with its end.
-        E::ExecutionFinished | E::ExecutionWaiting => &["agents", "executions", "approvals", "costs"],
+        E::ExecutionFinished | E::ExecutionWaiting => {
+            &["agents", "executions", "approvals", "costs", "machines"]
+        }
         E::ApprovalResolved => &["agents", "executions", "approvals"],
-        E::RaceElected | E::TaskDeleted => &["costs"],
+        E::RaceElected => &["costs"],
+        E::TaskDeleted => &["costs", "machines"],
         E::HookRun => &["workspaces"],
         E::TaskUpdated if concerns_worktree(event) => &["workspaces"],
         E::WorkspaceCreated | E::WorkspaceCleaned | E::WorkspaceError | E::WorkspaceRecovered => {
-            &["workspaces"]
+            &["workspaces", "machines"]
         }
         E::CostAnomaly => &["costs"],
         E::ValidateFinished => &["validate"],

@@ -37,7 +37,11 @@ pub(crate) enum Command {
     /// Serve the Model Context Protocol over standard input and output
     Mcp(Mcp),
     /// Run scripted agents on a sample repository and print what happens
-    Demo,
+    Demo {
+        /// Run the agents on a second host that the demo makes: an ssh server on this computer
+        #[arg(long, value_name = "KIND")]
+        machine: Option<DemoMachine>,
+    },
     /// Manage projects: repositories that Forge works on
     #[command(subcommand)]
     Project(Project),
@@ -181,7 +185,7 @@ impl Command {
     /// What a temporary engine works on: a command that waits for a task works on that task only.
     pub(crate) const fn work(&self) -> Work {
         match self {
-            Self::Serve(_) | Self::Mcp(_) | Self::Demo => Work::All,
+            Self::Serve(_) | Self::Mcp(_) | Self::Demo { .. } => Work::All,
             Self::Project(_)
             | Self::Agent(_)
             | Self::Machine(_)
@@ -206,6 +210,7 @@ impl Command {
                     }
                 }
                 Task::Create(_)
+                | Task::Edit(_)
                 | Task::List { .. }
                 | Task::Show(_)
                 | Task::Cancel { .. }
@@ -266,6 +271,17 @@ pub(crate) enum Project {
         /// Branch that work is merged into [default: detected]
         #[arg(long, value_name = "BRANCH")]
         default_branch: Option<String>,
+        /// Label that the machine must have, or its name; repeatable; `local` for this computer [default: local]
+        #[arg(long, value_name = "LABEL")]
+        machine: Vec<String>,
+    },
+    /// Change a project
+    Edit {
+        /// Project, by id or name
+        project: String,
+        /// Label that the machine of tasks must have, or its name; repeatable; `local` for this computer
+        #[arg(long, value_name = "LABEL", required = true)]
+        machine: Vec<String>,
     },
     /// List the projects
     List,
@@ -303,6 +319,8 @@ pub(crate) struct Trust {
 pub(crate) enum Task {
     /// Create a task
     Create(CreateTask),
+    /// Change what a task says, and where it runs
+    Edit(EditTask),
     /// List tasks in board order
     List {
         /// Only tasks in this state; repeatable
@@ -311,6 +329,9 @@ pub(crate) enum Task {
         /// Filter: substring of title, description or number
         #[arg(long, short, value_name = "TEXT")]
         query: Option<String>,
+        /// Only tasks whose worktree is on this machine, by id or name; `local` for this computer
+        #[arg(long, value_name = "NAME")]
+        machine: Option<String>,
         /// Page size, 1 to 200
         #[arg(long)]
         limit: Option<u32>,
@@ -426,6 +447,31 @@ pub(crate) struct CreateTask {
     /// Task that this one depends on; repeatable
     #[arg(long, value_name = "TASK")]
     pub(crate) depends_on: Vec<String>,
+    /// Label that the machine must have, or its name; repeatable; `local` for this computer [default: the
+    /// agent's or the project's]
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) machine: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditTask {
+    #[command(flatten)]
+    pub(crate) task: TaskRef,
+    /// Title, one line
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// Description, Markdown; `-` reads standard input
+    #[arg(long, short, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// Priority; higher runs first
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) priority: Option<i32>,
+    /// Label that the machine must have, or its name; repeatable; `local` for this computer
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) machine: Vec<String>,
+    /// Use the machines of the agent or the project
+    #[arg(long, conflicts_with = "machine")]
+    pub(crate) default_machine: bool,
 }
 
 #[derive(Debug, Args)]
@@ -473,9 +519,23 @@ pub(crate) enum Agent {
         /// Maximum number of concurrent runs
         #[arg(long)]
         max_concurrent: Option<u32>,
+        /// Label that the machine must have, or its name; repeatable; `local` for this computer [default: the project's]
+        #[arg(long, value_name = "LABEL")]
+        machine: Vec<String>,
         /// Arguments of the program
         #[arg(last = true)]
         args: Vec<String>,
+    },
+    /// Change where an agent runs
+    Edit {
+        /// Agent, by id or name
+        agent: String,
+        /// Label that the machine must have, or its name; repeatable; `local` for this computer
+        #[arg(long, value_name = "LABEL", required_unless_present = "default_machine")]
+        machine: Vec<String>,
+        /// Use the machines of the project
+        #[arg(long, conflicts_with = "machine")]
+        default_machine: bool,
     },
     /// List the agents
     List,
@@ -516,7 +576,7 @@ pub(crate) enum Machine {
     List,
     /// List the hosts of the SSH configuration
     Hosts,
-    /// Show a machine
+    /// Show a machine and what runs there
     Show {
         /// Name or id
         name: String,
@@ -526,11 +586,26 @@ pub(crate) enum Machine {
         /// Name or id
         name: String,
     },
-    /// Remove a machine; what is on it stays
+    /// Start nothing new on a machine; what runs there goes on
+    Drain {
+        /// Name or id
+        name: String,
+        /// Start tasks there again
+        #[arg(long)]
+        undo: bool,
+    },
+    /// Remove a machine that has no worktrees of tasks; what else is on it stays
     Remove {
         /// Name or id
         name: String,
     },
+}
+
+/// What the demo runs its agents on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum DemoMachine {
+    // Without a text of its own, so that the help stays as short as that of other commands.
+    Ssh,
 }
 
 #[cfg(test)]

@@ -49,9 +49,9 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
             }
             None => mcp::run(data_dir(common.data_dir)?, observer).await.map(|()| None),
         },
-        Command::Demo => {
+        Command::Demo { machine } => {
             // A whole story is a large future.
-            let story = Box::pin(demo::run(common.data_dir, common.json, observer));
+            let story = Box::pin(demo::run(common.data_dir, common.json, machine, observer));
             let answer = interruptible(story).await?;
             Ok(Some(answer))
         }

@@ -3,6 +3,7 @@
 //! Each task's story has an end that it must come to ([`expect`]); the exit code says whether all did.
 
 mod expect;
+mod second_host;
 mod stage;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -14,12 +15,17 @@ use tempfile::TempDir;
 
 use crate::{
     answer::{Answer, put},
+    args::DemoMachine,
     connection,
     connection::Connection,
     error::CliError,
     place,
 };
+use second_host::SecondHost;
 use stage::Stage;
+
+/// The folder of the second host, in the data folder.
+const SECOND_HOST: &str = "second-host";
 
 /// A story that takes longer has gone wrong; each takes a few seconds.
 const ACT_WITHIN: Duration = Duration::from_secs(180);
@@ -28,6 +34,7 @@ const ACT_WITHIN: Duration = Duration::from_secs(180);
 pub(crate) async fn run(
     asked: Option<PathBuf>,
     json: bool,
+    machine: Option<DemoMachine>,
     observer: Option<Arc<dyn Observer>>,
 ) -> Result<Answer, CliError> {
     let (data_dir, temporary) = match asked {
@@ -45,9 +52,10 @@ pub(crate) async fn run(
         }
     };
     tell(&format!("Data folder: {}", data_dir.display()));
+    let second_host = machine.map(|DemoMachine::Ssh| data_dir.join(SECOND_HOST));
     let api = connection::start_engine(data_dir.clone(), observer, Work::All).await?;
     let connection = Connection::Own(api);
-    let played = play(&connection, &tell).await;
+    let played = play(&connection, second_host, &tell).await;
     connection.close().await;
     let (stage, differences) = played?;
     let good = differences.is_empty();
@@ -86,9 +94,21 @@ fn keep(folder: Option<TempDir>, good: bool) -> bool {
 
 async fn play<'a>(
     connection: &'a Connection,
+    second_host: Option<PathBuf>,
     tell: &'a (dyn Fn(&str) + Sync),
 ) -> Result<(Stage<'a>, Vec<String>), CliError> {
     let mut stage = Stage::set(connection, tell).await?;
+    let host = match second_host {
+        Some(folder) => Some(SecondHost::start(folder, &stage.repo).await?),
+        None => None,
+    };
+    if let Some(host) = &host {
+        host.take_in(connection, &stage.project).await?;
+        tell(&format!(
+            "Machine:     {}, an ssh server on this computer with a home of its own",
+            second_host::NAME
+        ));
+    }
     tell("\nThree tasks: one succeeds, one fails its check and is fixed, one gets stuck.");
     for story in [Story::Done, Story::FailThenFix, Story::Blocked] {
         stage.claim(story).await?;
@@ -108,5 +128,6 @@ async fn play<'a>(
         differences.extend(expect::differences(&stage, part).await?);
     }
     differences.extend(expect::repository(&stage).await?);
+    drop(host);
     Ok((stage, differences))
 }

@@ -13,6 +13,7 @@ mod command;
 mod connection;
 mod demo;
 mod error;
+mod labels;
 mod place;
 mod remote;
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Answers for tests: whole ones, of which each test names what it is about.
 
 use forge_model::{
-    execution::Execution, fix::FixProposal, review::Review, task::Task, transition::Transition,
+    execution::Execution, fix::FixProposal, machine::Machine, review::Review, task::Task,
+    transition::Transition,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -73,6 +74,16 @@ pub(crate) fn run(changes: Value) -> Execution {
         "id": "e", "task_id": "t", "role": "coder", "agent_id": "a", "attempt": 1, "status": "finished",
         "session_mode": "new", "cause": "", "messages": [], "activity": "", "usage": usage(None, 1),
         "cost_source": "unknown", "models": [], "withheld": [], "sandbox": null, "log_id": "e", "started_at": AT,
+    });
+    with(base, changes)
+}
+
+/// A machine named `box`.
+pub(crate) fn machine(changes: Value) -> Machine {
+    let base = json!({
+        "id": "m", "name": "box", "kind": "ssh", "ssh": { "host": "box.example" }, "root": "~/.forge", "labels": [],
+        "caps": {}, "draining": false, "created_at": AT, "updated_at": AT, "contact": "unknown",
+        "runs": 0, "tasks": 0,
     });
     with(base, changes)
 }

@@ -212,6 +212,12 @@ pub enum EngineError {
     /// git failed.
     #[error("Could not {0}")]
     Git(#[from] GitError),
+    /// A worktree cannot be sent to a machine, or fetched from it.
+    #[error("Could not {0}")]
+    Transfer(forge_keeper::TransferError),
+    /// A person gave up the machine that was waited for.
+    #[error("The machine was given up")]
+    MachineGivenUp,
     /// A log cannot be read or written.
     #[error(transparent)]
     Log(#[from] forge_agents::LogError),

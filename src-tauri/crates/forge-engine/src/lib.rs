@@ -83,7 +83,10 @@ pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};
 #[cfg(feature = "knowledge")]
 pub use knowledge::command::{LessonEdit, LessonPage};
-pub use machine::command::MachineChange;
+pub use machine::{
+    command::MachineChange,
+    placement::{Candidate, Placement, WaitFor, choose, waiting},
+};
 pub use program::growth::{Grown, Growths, LogGrowth};
 pub use project::{
     command::{NewProject, ProjectChange},

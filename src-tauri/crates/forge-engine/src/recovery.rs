@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use forge_exec::{Marker, sweep};
 use forge_git::Trash;
+use tokio_util::sync::CancellationToken;
 
 use crate::{Work, World, core, error::Result, export, project, pull_request, run, storage, workspace};
 
@@ -79,7 +80,11 @@ pub(crate) async fn recover(world: &World) -> Result<()> {
 async fn end_orphans(world: &World, is_meant: impl Fn(&str) -> bool) -> Result<()> {
     let left = world.store().read().await?.processes().list().await?;
     for process in left.into_iter().filter(|process| is_meant(&process.marker)) {
-        let ended = sweep(&Marker(process.marker.clone()), ORPHAN_GRACE).await;
+        // On another machine, what no row names is ended as soon as that can be reached.
+        let ended = match &process.machine_id {
+            None => sweep(&Marker(process.marker.clone()), ORPHAN_GRACE).await,
+            Some(_) => 0,
+        };
         if ended > 0 {
             tracing::warn!(marker = %process.marker, ended, "ended processes that an earlier engine left running");
         }
@@ -94,6 +99,10 @@ async fn end_orphans(world: &World, is_meant: impl Fn(&str) -> bool) -> Result<(
 async fn recover_lendings(world: &World, adoptable: &run::adopted::Adoptable) -> Result<()> {
     let mut conn = world.store().read().await?;
     for workspace in conn.workspaces().present().await? {
+        // Another machine is not waited for here: the task's next step does that.
+        if workspace.machine_id.is_some() {
+            continue;
+        }
         let open = conn.executions().open(Some(std::slice::from_ref(&workspace.task_id))).await?;
         if open.iter().any(|row| adoptable.has(&row.execution.id)) {
             continue;
@@ -101,7 +110,8 @@ async fn recover_lendings(world: &World, adoptable: &run::adopted::Adoptable) ->
         let Some(task) = conn.tasks().get(&workspace.task_id).await? else { continue };
         let context = core::contexts::context_of(world, &mut conn, &task).await?;
         // The task's next step tries it again, and its error is seen there.
-        if let Err(error) = core::confinement::recover_left(world, &context, &workspace).await {
+        let never = CancellationToken::new();
+        if let Err(error) = core::confinement::recover_left(world, &context, &workspace, &never).await {
             tracing::error!(task = %task.id, %error, "failed to take back a git directory that was lent");
         }
     }

@@ -21,7 +21,7 @@ use crate::{
         self, own_steps,
         world::features::{Features, Guard, Moments, StepSpec, Steps},
     },
-    cost, hook, merge, pull_request, review, run, subtask, trust, workspace,
+    cost, hook, machine, merge, pull_request, review, run, subtask, trust, workspace,
 };
 
 /// Everything that the core is given.
@@ -48,6 +48,7 @@ pub(crate) fn features() -> Features {
 fn moments() -> Moments {
     let mut moments = Moments::default();
     run::contribution::contribute(&mut moments);
+    machine::contribution::contribute(&mut moments);
     trust::contribution::contribute(&mut moments);
     cost::contribution::contribute(&mut moments);
     hook::contribution::contribute(&mut moments);

@@ -93,6 +93,7 @@ fn ask_login_shell(world: &World) {
 pub(crate) async fn stop(world: &World, runs: Runs) {
     if runs == Runs::GoOn && world.keeper().outlives_engine() {
         world.keeper().leave_running();
+        core::location::contacts::leave_running(world);
         world.inner.leave.cancel();
     }
     world.inner.shutdown.cancel();

@@ -207,6 +207,7 @@ pub(crate) fn create_sub_tasks<B: Backend>(contract: Contract<B>, input: Value) 
                 merge_config: None,
                 task_state_config: None,
                 race: None,
+                machines: None,
                 roles: None,
                 depends_on: part.depends_on,
                 parent_id: Some(asked.task_id.clone()),

@@ -45,6 +45,9 @@ input! {
         /// What may run there at once.
         #[serde(default)]
         pub caps: Option<MachineCaps>,
+        /// Whether nothing new starts there. What runs there goes on.
+        #[serde(default)]
+        pub draining: Option<bool>,
     }
 
     /// A machine by its id or name.
@@ -60,7 +63,7 @@ pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Machine>, 
 
 pub(crate) async fn create(api: Api, _: Actor, new: CreateMachine) -> Result<Machine, ApiError> {
     let CreateMachine { name, ssh, root, labels, caps } = new;
-    let change = MachineChange { name: Some(name), ssh: Some(ssh), root, labels, caps };
+    let change = MachineChange { name: Some(name), ssh: Some(ssh), root, labels, caps, draining: None };
     Ok(api.engine().create_machine(change).await?)
 }
 
@@ -69,8 +72,9 @@ pub(crate) async fn get(api: Api, _: Actor, path: MachinePath) -> Result<Machine
 }
 
 pub(crate) async fn update(api: Api, _: Actor, change: UpdateMachine) -> Result<Machine, ApiError> {
-    let UpdateMachine { machine_id, name, ssh, root, labels, caps } = change;
-    Ok(api.engine().update_machine(&machine_id, MachineChange { name, ssh, root, labels, caps }).await?)
+    let UpdateMachine { machine_id, name, ssh, root, labels, caps, draining } = change;
+    let change = MachineChange { name, ssh, root, labels, caps, draining };
+    Ok(api.engine().update_machine(&machine_id, change).await?)
 }
 
 pub(crate) async fn delete(api: Api, _: Actor, path: MachinePath) -> Result<Done, ApiError> {

@@ -28,6 +28,9 @@ input! {
         /// Filter: substring of title, description or number.
         #[serde(default)]
         pub q: Option<String>,
+        /// Only tasks whose worktree is on this machine, by id or name; `local` for this computer.
+        #[serde(default)]
+        pub machine: Option<String>,
         /// Page size, 1 to 200; 50 when absent.
         #[serde(default)]
         pub limit: Option<u32>,
@@ -60,6 +63,10 @@ input! {
         /// Race settings that override the project's.
         #[serde(default)]
         pub race: Option<TaskRace>,
+        /// Labels that the task's machine must all have, none for this computer; the agent's or the project's when
+        /// absent.
+        #[serde(default)]
+        pub machines: Option<Vec<String>>,
         /// Roles and their holders: an agent's id or `"user"`.
         #[serde(default)]
         pub roles: Option<BTreeMap<String, Option<String>>>,
@@ -122,6 +129,12 @@ input! {
         #[specta(type = Option<TaskRace>)]
         #[schemars(with = "Option<TaskRace>")]
         pub race: Option<Option<TaskRace>>,
+        /// Labels that the task's machine must all have, none for this computer; null uses the agent's or the
+        /// project's.
+        #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+        #[specta(type = Option<Vec<String>>)]
+        #[schemars(with = "Option<Vec<String>>")]
+        pub machines: Option<Option<Vec<String>>>,
         /// Position among the parent's ordered subtasks.
         #[serde(default)]
         pub subtask_order: Option<u32>,
@@ -283,10 +296,18 @@ answer! {
 
 pub(crate) async fn list(api: Api, _: Actor, list: ListTasks) -> Result<Page<Task>, ApiError> {
     let limit = limit(list.limit)?;
+    let machine = list.machine.as_deref();
     let text = list.q.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let page = api
         .engine()
-        .tasks(&list.project_id, list.status.unwrap_or_default(), text, list.cursor.as_deref(), limit)
+        .tasks(
+            &list.project_id,
+            list.status.unwrap_or_default(),
+            text,
+            machine,
+            list.cursor.as_deref(),
+            limit,
+        )
         .await?;
     Ok(Page { items: page.items, next_cursor: page.next_cursor })
 }
@@ -306,6 +327,7 @@ pub(crate) async fn create(api: Api, _: Actor, new: CreateTask) -> Result<Task, 
         merge_config: new.merge_config,
         task_state_config: new.task_state_config,
         race: new.race,
+        machines: new.machines,
         roles,
         depends_on: new.depends_on.unwrap_or_default(),
         parent_id: new.parent_id,
@@ -332,6 +354,7 @@ pub(crate) async fn update(api: Api, _: Actor, change: UpdateTask) -> Result<Tas
         merge_config: change.merge_config,
         task_state_config: change.task_state_config,
         race: change.race,
+        machines: change.machines,
         subtask_order: change.subtask_order,
     };
     Ok(api.engine().update_task(&change.task_id, change.version, edit).await?)

@@ -1,13 +1,20 @@
 //! `forge machine`.
 
 use forge_api::{
-    operations::{MachineCreate, MachineDelete, MachineGet, MachineHosts, MachineList, MachineTest},
+    operations::{
+        MachineCreate, MachineDelete, MachineGet, MachineHosts, MachineList, MachineTest, MachineUpdate,
+        TaskExecutions, WorkspaceList,
+    },
     ops::{
-        Empty,
-        machines::{CreateMachine, MachinePath},
+        Empty, TaskPath,
+        machines::{CreateMachine, MachinePath, UpdateMachine},
     },
 };
-use forge_model::machine::{self, MachineCaps, MachineContact, SshConfig, SshHost};
+use forge_model::{
+    execution::Execution,
+    machine::{self, MachineCaps, MachineContact, SshConfig, SshHost},
+    words::counted,
+};
 
 use crate::{answer::Answer, args::Machine, at::At, error::CliError, shown::table};
 
@@ -33,7 +40,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             let text = if rows.is_empty() {
                 "No machines. Add one with `forge machine add NAME`.".to_owned()
             } else {
-                table(&["NAME", "HOST", "LABELS", "CONTACT"], &rows)
+                table(&["NAME", "HOST", "LABELS", "RUNS", "CONTACT"], &rows)
             };
             Ok(Answer::new(page.json, text))
         }
@@ -49,13 +56,28 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
         }
         Machine::Show { name } => {
             let machine = at.call(MachineGet, path(name)).await?;
-            let text = shown(&machine);
+            let lines = present(at, &machine).await?;
+            let text = [vec![shown(&machine)], lines].concat().join("\n");
             Ok(Answer::new(machine.json, text))
         }
         Machine::Test { name } => {
             let test = at.call(MachineTest, path(name)).await?;
             let text = steps(&test);
             Ok(Answer { good: test.ok, ..Answer::new(test.json, text) })
+        }
+        Machine::Drain { name, undo } => {
+            let change = UpdateMachine {
+                machine_id: name.into(),
+                name: None,
+                ssh: None,
+                root: None,
+                labels: None,
+                caps: None,
+                draining: Some(!undo),
+            };
+            let machine = at.call(MachineUpdate, change).await?;
+            let text = drained(&machine);
+            Ok(Answer::new(machine.json, text))
         }
         Machine::Remove { name } => {
             let done = at.call(MachineDelete, path(name.clone())).await?;
@@ -65,7 +87,8 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
 }
 
 fn row(machine: &machine::Machine) -> Vec<String> {
-    vec![machine.name.clone(), target(&machine.ssh), machine.labels.join(", "), contact(machine)]
+    let labels = machine.labels.join(", ");
+    vec![machine.name.clone(), target(&machine.ssh), labels, load(machine), contact(machine)]
 }
 
 fn host_row(host: &SshHost) -> Vec<String> {
@@ -96,10 +119,48 @@ fn shown(machine: &machine::Machine) -> String {
     if !machine.labels.is_empty() {
         lines.push(format!("labels    {}", machine.labels.join(", ")));
     }
-    if let Some(runs) = machine.caps.runs {
-        lines.push(format!("runs      {runs} at most"));
-    }
+    lines.push(format!("runs      {}", load(machine)));
+    lines.push(format!("tasks     {}", machine.tasks));
     lines.join("\n")
+}
+
+/// How much runs on a machine, of what may.
+fn load(machine: &machine::Machine) -> String {
+    let cap = machine.caps.runs.map(|cap| format!(" of {cap}")).unwrap_or_default();
+    let draining = if machine.draining { " (draining)" } else { "" };
+    format!("{}{cap}{draining}", machine.runs)
+}
+
+fn drained(machine: &machine::Machine) -> String {
+    let name = &machine.name;
+    if machine.draining {
+        let runs = counted(machine.runs.into(), "run", "runs");
+        format!("Nothing new starts on {name}. {runs} and {} are there.", tasks(machine))
+    } else {
+        format!("Tasks may start on {name} again.")
+    }
+}
+
+fn tasks(machine: &machine::Machine) -> String {
+    counted(machine.tasks.into(), "task", "tasks")
+}
+
+/// The tasks whose worktree is on a machine, each with the runs that are open there.
+async fn present(at: &At, machine: &machine::Machine) -> Result<Vec<String>, CliError> {
+    if machine.tasks == 0 {
+        return Ok(Vec::new());
+    }
+    let all = at.call(WorkspaceList, Empty {}).await?;
+    let mut lines = Vec::new();
+    for space in all.items.iter().filter(|it| it.workspace.machine_id.as_ref() == Some(&machine.id)) {
+        lines.push(format!("task      #{} {} ({})", space.task_number, space.task_title, space.task_status));
+        let path = TaskPath { task_id: space.workspace.task_id.clone() };
+        let runs = at.call(TaskExecutions, path).await?;
+        let open = |it: &&Execution| it.machine_id.as_ref() == Some(&machine.id) && it.finished_at.is_none();
+        let line = |it: &Execution| format!("run       {} ({}), since {}", it.id, it.role, it.started_at);
+        lines.extend(runs.items.iter().filter(open).map(line));
+    }
+    Ok(lines)
 }
 
 fn steps(test: &machine::MachineTest) -> String {
@@ -116,6 +177,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::sample;
+
+    #[test]
+    fn load_is_told_with_its_cap_and_draining() {
+        assert_eq!(load(&sample::machine(json!({ "runs": 2 }))), "2");
+        let busy = sample::machine(json!({ "runs": 2, "tasks": 1, "caps": { "runs": 4 }, "draining": true }));
+        assert_eq!(load(&busy), "2 of 4 (draining)");
+        assert_eq!(drained(&busy), "Nothing new starts on box. 2 runs and 1 task are there.");
+        assert_eq!(drained(&sample::machine(json!({}))), "Tasks may start on box again.");
+    }
 
     #[test]
     fn a_step_that_fails_tells_its_remedy() {

@@ -4,32 +4,43 @@ use forge_api::{
     Reply,
     operations::{
         ProjectCreate, ProjectList, ProjectRepository, ProjectRepositoryAccept, ProjectRepositoryUndo,
+        ProjectSettingsUpdate,
     },
     ops::{
         Empty,
-        projects::{AcceptRepository, CreateProject, ProjectPath, RepositoryState},
+        projects::{AcceptRepository, CreateProject, PatchSettings, ProjectPath, RepositoryState},
     },
 };
+use serde_json::json;
 
 use super::trust;
-use crate::{answer::Answer, args::Project, at::At, error::CliError, place, shown::table};
+use crate::{answer::Answer, args::Project, at::At, error::CliError, labels, place, shown::table};
 
 pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
     match command {
-        Project::Add { path, name, default_branch } => {
+        Project::Add { path, name, default_branch, machine } => {
             let repo_path = place::absolute(&path)?;
+            let machines = labels::required(machine)?;
             let new = CreateProject {
                 name,
                 repo_path,
                 default_branch,
                 work_mode: None,
                 workflow: None,
-                settings: None,
+                settings: machines.map(|machines| json!({ "machines": machines })),
             };
             let project = at.call(ProjectCreate, new).await?;
             let text =
                 format!("Added {} ({}), merging to {}.", project.name, project.id, project.default_branch);
             Ok(Answer::new(project.json, text))
+        }
+        Project::Edit { project, machine } => {
+            let project_id = at.project_named(&project).await?;
+            let machines = labels::required(machine)?.unwrap_or_default();
+            let patch = [("machines".to_owned(), json!(machines))].into_iter().collect();
+            let view = at.call(ProjectSettingsUpdate, PatchSettings { project_id, patch }).await?;
+            let text = format!("Tasks of {project} run on: {}.", labels::shown(&view.settings.machines));
+            Ok(Answer::new(view.json, text))
         }
         Project::Repository { project, accept, undo } => {
             let project_id = at.project_named(&project).await?;

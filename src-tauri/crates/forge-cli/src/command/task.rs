@@ -7,16 +7,17 @@ use std::io::Read as _;
 use forge_api::{
     Call, Reply,
     operations::{
-        AgentList, ProjectWorkflowGet, ReviewApprove, ReviewReject, TaskAction, TaskClaim, TaskCreate,
-        TaskExecutions, TaskFind, TaskFixes, TaskGet, TaskList, TaskLog, TaskRaces, TaskReviews,
-        TaskTransition, TaskTransitions,
+        AgentList, MachineGet, ProjectWorkflowGet, ReviewApprove, ReviewReject, TaskAction, TaskClaim,
+        TaskCreate, TaskExecutions, TaskFind, TaskFixes, TaskGet, TaskList, TaskLog, TaskRaces, TaskReviews,
+        TaskTransition, TaskTransitions, TaskUpdate,
     },
     ops::{
         self, Empty, TaskPath,
         executions::ReadTaskLog,
+        machines::MachinePath,
         projects::ProjectPath,
         reviews::DecideReview,
-        tasks::{ClaimTask, FindTask, ListTasks, TakeOffer, TransitionTask},
+        tasks::{ClaimTask, FindTask, ListTasks, TakeOffer, TransitionTask, UpdateTask},
     },
     read_input,
 };
@@ -25,15 +26,16 @@ use forge_model::{
     offer::Verb,
     review::ReviewConfig,
     task::{self, HolderKind, RoleHolder},
+    workspace::WorkspaceStatus,
 };
 use serde_json::json;
 
 use crate::{
     answer::{Answer, say},
-    args::{CreateTask, Task, TaskRef, Wait},
+    args::{CreateTask, EditTask, Task, TaskRef, Wait},
     at::At,
     error::CliError,
-    story,
+    labels, story,
 };
 
 /// A task as it was answered.
@@ -42,10 +44,12 @@ pub(super) type Found = Reply<task::Task>;
 pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
     match command {
         Task::Create(new) => create(at, new).await,
-        Task::List { status, query, limit, cursor } => {
+        Task::Edit(change) => edit(at, change).await,
+        Task::List { status, query, machine, limit, cursor } => {
             let project_id = at.project().await?;
             let status = (!status.is_empty()).then_some(status);
-            let page = at.call(TaskList, ListTasks { project_id, status, q: query, limit, cursor }).await?;
+            let list = ListTasks { project_id, status, q: query, machine, limit, cursor };
+            let page = at.call(TaskList, list).await?;
             let text = show::list(&page);
             Ok(Answer::new(page.json, text))
         }
@@ -148,14 +152,7 @@ pub(super) async fn find_in(at: &At, project: Option<ProjectId>, named: &str) ->
 
 async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
     let project_id = at.project().await?;
-    let description = match new.description.as_deref() {
-        Some("-") => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map_err(CliError::io("read standard input"))?;
-            Some(text)
-        }
-        other => other.map(str::to_owned),
-    };
+    let description = described(new.description)?;
     let roles = match new.agent {
         Some(agent) => {
             let holder = at.holder(&agent).await?;
@@ -178,6 +175,7 @@ async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
         merge_config: None,
         task_state_config: None,
         race: None,
+        machines: labels::required(new.machine)?,
         roles,
         depends_on: (!depends_on.is_empty()).then_some(depends_on),
         parent_id: None,
@@ -187,6 +185,39 @@ async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
     let task = at.call(TaskCreate, input).await?;
     let text = format!("Created #{} {} ({}).", task.number, task.title, task.id);
     Ok(Answer::new(task.json, text))
+}
+
+/// The description that was given, or that standard input has.
+fn described(given: Option<String>) -> Result<Option<String>, CliError> {
+    if given.as_deref() != Some("-") {
+        return Ok(given);
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(CliError::io("read standard input"))?;
+    Ok(Some(text))
+}
+
+async fn edit(at: &At, change: EditTask) -> Result<Answer, CliError> {
+    let task = find(at, &change.task).await?;
+    let machines = match labels::required(change.machine)? {
+        None => change.default_machine.then_some(None),
+        Some(labels) => Some(Some(labels)),
+    };
+    let input = UpdateTask {
+        task_id: task.id.clone(),
+        version: task.version,
+        title: change.title,
+        description: described(change.description)?.map(Some),
+        priority: change.priority,
+        review_config: None,
+        merge_config: None,
+        task_state_config: None,
+        race: None,
+        machines,
+        subtask_order: None,
+    };
+    let changed = at.call(TaskUpdate, input).await?;
+    shown(at, changed).await
 }
 
 async fn work_role(at: &At, project: &ProjectId) -> Result<String, CliError> {
@@ -292,7 +323,13 @@ async fn shown(at: &At, task: Found) -> Result<Answer, CliError> {
     let reviews = at.call(TaskReviews, path()).await?;
     let runs = at.call(TaskExecutions, path()).await?;
     let fixes = at.call(TaskFixes, path()).await?;
-    let mut text = show::task(&task, reviews.items.last(), &fixes.items);
+    // Once its worktree is gone, the machine may be, too.
+    let space = task.workspace.as_ref().filter(|space| space.status != WorkspaceStatus::Cleaned);
+    let machine = match space.and_then(|space| space.machine_id.clone()) {
+        Some(machine_id) => Some(at.call(MachineGet, MachinePath { machine_id }).await?.value),
+        None => None,
+    };
+    let mut text = show::task(&task, machine.as_ref(), reviews.items.last(), &fixes.items);
     let last = runs.items.last();
     for told in [last.and_then(show::withheld), last.and_then(show::sandbox)].into_iter().flatten() {
         text = format!("{text}\n\n{told}");

@@ -12,7 +12,10 @@ use forge_api::{
     },
 };
 use forge_demo::scenario::{self, Story};
-use forge_model::{ids::TaskId, task::Task};
+use forge_model::{
+    ids::{ProjectId, TaskId},
+    task::Task,
+};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -36,6 +39,7 @@ pub(super) struct Stage<'a> {
     pub(super) connection: &'a Connection,
     tell: &'a (dyn Fn(&str) + Sync),
     pub(super) repo: PathBuf,
+    pub(super) project: ProjectId,
     pub(super) parts: Vec<Part>,
     changes: Changes,
     began: Instant,
@@ -54,8 +58,14 @@ impl<'a> Stage<'a> {
         let began = Instant::now();
         let changes = connection.changes().await?;
         let project = connection.call(DemoCreate, Empty {}).await?.value;
-        let list =
-            ListTasks { project_id: project.id, status: None, q: None, limit: Some(200), cursor: None };
+        let list = ListTasks {
+            project_id: project.id.clone(),
+            status: None,
+            q: None,
+            machine: None,
+            limit: Some(200),
+            cursor: None,
+        };
         let tasks = connection.call(TaskList, list).await?;
         let repo = PathBuf::from(project.repo_path);
         tell(&format!("Repository:  {}", repo.display()));
@@ -84,7 +94,7 @@ impl<'a> Stage<'a> {
                 told: Vec::new(),
             });
         }
-        Ok(Self { connection, tell, repo, parts, changes, began })
+        Ok(Self { connection, tell, repo, project: project.id, parts, changes, began })
     }
 
     pub(super) fn elapsed_ms(&self) -> u128 {

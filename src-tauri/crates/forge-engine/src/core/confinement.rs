@@ -16,9 +16,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_agents::{Confinable, LogWriter, adapter};
-use forge_exec::{Command, Sandbox, sandbox_support};
-use forge_git::{Lending, TakenBack};
+use forge_agents::{Confinable, LogWriter, ProgramState, adapter};
+use forge_exec::{Command, Sandbox};
+use forge_git::Lending;
+use forge_keeper::{ProvidedFile, ProvidedKind};
 use forge_model::agent::{Agent, Profile};
 use forge_model::environment::Variables;
 use forge_model::log::EntryKind;
@@ -26,14 +27,22 @@ use forge_model::sandbox::{SandboxMode, SandboxReport, SandboxState};
 use forge_model::words::counted;
 use forge_model::workspace::Workspace;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
-    core::{self, context::ProjectContext, context::task_folder, environment::ProgramEnvironment},
+    core::{
+        self,
+        context::{ProjectContext, task_folder},
+        environment::ProgramEnvironment,
+        location::{Location, There},
+    },
     error::Result,
 };
 
-pub(crate) use lending::{forget_kept, recover, recover_left};
+use caches::Caches;
+
+pub(crate) use lending::{forget_kept, forget_transfers, recover, recover_left, take_back_unfetched};
 
 /// What is to be confined.
 pub(crate) struct Subject<'a> {
@@ -45,12 +54,20 @@ pub(crate) struct Subject<'a> {
     pub folders: Vec<PathBuf>,
     /// What it reads of Forge's data.
     pub given: Vec<PathBuf>,
+    /// Where it runs.
+    pub location: &'a Location,
+    /// Ends the wait for another machine.
+    pub cancel: &'a CancellationToken,
 }
 
 impl<'a> Subject<'a> {
     /// A command that runs in a task's worktree.
-    pub(crate) const fn command_in(workspace: Option<&'a Workspace>) -> Self {
-        Self { workspace, agent: None, folders: Vec::new(), given: Vec::new() }
+    pub(crate) const fn command_in(
+        workspace: Option<&'a Workspace>,
+        location: &'a Location,
+        cancel: &'a CancellationToken,
+    ) -> Self {
+        Self { workspace, agent: None, folders: Vec::new(), given: Vec::new(), location, cancel }
     }
 }
 
@@ -119,13 +136,13 @@ impl Confinement {
     /// Repeated after an error, it goes on where it was.
     pub(crate) async fn end(&mut self, world: &World, log: &LogWriter) -> Result<Option<SandboxReport>> {
         if let Some(lent) = &self.lent {
-            let taken = core::disk::with_patience(world, || lent.take_back()).await?;
+            let back = core::disk::with_patience(world, || lent.take_back(world)).await?;
             self.lent = None;
-            if let Some(text) = words_of(&taken) {
+            if let Some(text) = words_of(&back) {
                 log.append(EntryKind::Notice, "", json!({ "text": text, "code": "sandbox_kept" }));
             }
             if let Some(report) = &mut self.report {
-                report.kept_refs = taken.kept_refs;
+                report.kept_refs = back.taken.kept_refs;
             }
         }
         Ok(self.report.take())
@@ -133,13 +150,13 @@ impl Confinement {
 }
 
 /// Confines a program as its project and agent say. In a worktree, its git directory is lent, unless the caller goes
-/// on with a program that has it already.
+/// on with a program that has it already; to another machine the worktree is sent. None when that was stopped first.
 pub(crate) async fn confine(
     world: &World,
     context: &ProjectContext,
     environment: &ProgramEnvironment,
     subject: Subject<'_>,
-) -> Result<Confinement> {
+) -> Result<Option<Confinement>> {
     begin(world, context, environment, subject, false).await
 }
 
@@ -149,7 +166,7 @@ pub(crate) async fn confine_again(
     context: &ProjectContext,
     environment: &ProgramEnvironment,
     subject: Subject<'_>,
-) -> Result<Confinement> {
+) -> Result<Option<Confinement>> {
     begin(world, context, environment, subject, true).await
 }
 
@@ -159,68 +176,133 @@ async fn begin(
     environment: &ProgramEnvironment,
     subject: Subject<'_>,
     goes_on: bool,
-) -> Result<Confinement> {
+) -> Result<Option<Confinement>> {
     let settings = &context.settings.sandbox;
     let own = subject.agent.and_then(|agent| Profile::of(agent).sandbox);
     let mode = own.unwrap_or(settings.mode);
-    if mode == SandboxMode::Off {
-        return Ok(Confinement::default());
-    }
+    let (location, cancel) = (subject.location, subject.cancel);
     let variables = variables_of(environment, subject.agent);
     let confinable = subject.agent.map(|agent| adapter(agent.adapter).confinable(&agent.config, &variables));
-    let support = sandbox_support();
+    let support = location.sandbox_support();
     let state = match &confinable {
         Some(Confinable::Own) => SandboxState::Own,
         _ if !support.files => SandboxState::Missing,
         _ if mode == SandboxMode::FilesAndNetwork && !support.network => SandboxState::FilesOnly,
         _ => SandboxState::Enforced,
     };
-    let report = Some(SandboxReport::begun(mode, state));
-    if matches!(state, SandboxState::Own | SandboxState::Missing) {
-        return Ok(Confinement { report, ..Confinement::default() });
+    let report = (mode != SandboxMode::Off).then(|| SandboxReport::begun(mode, state));
+    let is_confined =
+        mode != SandboxMode::Off && matches!(state, SandboxState::Enforced | SandboxState::FilesOnly);
+    // What runs on another machine has what is lent sent there, confined or not.
+    let lends = is_confined || matches!(location, Location::There(_));
+    let workspace = subject.workspace.filter(|it| lends && Path::new(&it.path).is_dir());
+    let mut lent = None;
+    if let Some(workspace) = workspace {
+        let worktree = core::repository::worktree(world, context, workspace).await?;
+        let who = lending::Borrower { worktree: &worktree, workspace, location, goes_on };
+        lent = lending::lend(world, who, cancel).await?;
+        if lent.is_none() {
+            return Ok(None);
+        }
+    }
+    if !is_confined {
+        let lent = lent.map(|(held, _)| held);
+        return Ok(Some(Confinement { report, lent, ..Confinement::default() }));
     }
     let home = variables.get(OsStr::new("HOME")).map(PathBuf::from).filter(|home| home.is_absolute());
     let expand = |path: &String| expanded(path, home.as_deref());
-    let mut writable = subject.folders;
-    writable.extend(caches::temporary(&variables));
-    writable.extend(caches::writable(&variables));
-    writable.extend(settings.write.iter().filter_map(expand));
-    if let Some(Confinable::Whole(state)) = confinable {
-        let made = tokio::task::spawn_blocking(move || state.make()).await;
-        let made = made.map_err(std::io::Error::other).flatten();
-        writable.extend(made.map_err(EngineError::io("make the folders that the agent program writes to"))?);
-    }
-    let mut readable = subject.given;
+    let state = match confinable {
+        Some(Confinable::Whole(state)) => state,
+        Some(Confinable::Own) | None => ProgramState::default(),
+    };
+    let mut open = match location {
+        Location::Here => opened_here(world, context, &subject, state, &variables, lent.as_ref()).await?,
+        Location::There(there) => match opened_there(world, there, &subject, &state, &variables).await? {
+            Some(open) => open,
+            None => return Ok(None),
+        },
+    };
+    open.writable.extend(settings.write.iter().filter_map(expand));
+    open.hidden.extend(settings.hide.iter().filter_map(expand));
+    // What lies where everything may be written cannot be hidden: data in a folder for temporary files.
+    let Sandbox { writable, hidden, .. } = &mut open;
+    hidden.retain(|path| !writable.iter().any(|open| lies_in(path, open)));
+    open.tcp = (mode == SandboxMode::FilesAndNetwork && support.network).then(|| settings.ports.clone());
+    Ok(Some(Confinement { report, sandbox: Some(open), lent: lent.map(|(held, _)| held) }))
+}
+
+/// What a program on this computer may write and read.
+async fn opened_here(
+    world: &World,
+    context: &ProjectContext,
+    subject: &Subject<'_>,
+    state: ProgramState,
+    variables: &Variables,
+    lent: Option<&(lending::Held, Lending)>,
+) -> Result<Sandbox> {
+    let mut writable = subject.folders.clone();
+    writable.extend(caches::temporary(variables));
+    writable.extend(Caches::of(variables).make_here(variables));
+    let made = tokio::task::spawn_blocking(move || state.make()).await;
+    let made = made.map_err(std::io::Error::other).flatten();
+    writable.extend(made.map_err(EngineError::io("make the folders that the agent program writes to"))?);
+    let mut readable = subject.given.clone();
     readable.push(PathBuf::from(&context.project.repo_path));
-    let mut lent = None;
-    if let Some(workspace) = subject.workspace.filter(|it| Path::new(&it.path).is_dir()) {
+    if let (Some(workspace), Some((held, lending))) = (subject.workspace, lent) {
         writable.push(PathBuf::from(&workspace.path));
         readable.push(task_folder(workspace));
-        let worktree = core::repository::worktree(world, context, workspace).await?;
-        readable.push(worktree.repo().common_dir().to_owned());
-        let (held, lending) = lending::lend(world, &worktree, workspace, goes_on).await?;
+        readable.push(held.worktree().repo().common_dir().to_owned());
         match lending {
             Lending::Lent { writable: more, readable: read } => {
-                writable.extend(more);
-                readable.extend(read);
+                writable.extend(more.iter().cloned());
+                readable.extend(read.iter().cloned());
             }
-            Lending::Direct { writable: more, .. } => writable.extend(more),
+            Lending::Direct { writable: more, .. } => writable.extend(more.iter().cloned()),
         }
-        lent = Some(held);
     } else if let Some(repo) = core::repository::present_repo(world, context).await? {
         readable.push(repo.common_dir().to_owned());
     }
-    let mut hidden: Vec<PathBuf> = settings.hide.iter().filter_map(expand).collect();
-    hidden.push(world.data_dir().to_owned());
-    // What lies where everything may be written cannot be hidden: data in a folder for temporary files.
-    hidden.retain(|path| !writable.iter().any(|open| lies_in(path, open)));
-    let tcp = (mode == SandboxMode::FilesAndNetwork && support.network).then(|| settings.ports.clone());
-    Ok(Confinement { report, sandbox: Some(Sandbox { writable, readable, hidden, tcp }), lent })
+    let hidden = vec![world.data_dir().to_owned()];
+    Ok(Sandbox { writable, readable, hidden, tcp: None })
+}
+
+/// What a program on another machine may write and read; none when the wait for the machine was stopped.
+async fn opened_there(
+    world: &World,
+    there: &There,
+    subject: &Subject<'_>,
+    state: &ProgramState,
+    variables: &Variables,
+) -> Result<Option<Sandbox>> {
+    let caches = Caches::of(variables);
+    let mut provided = caches.provided();
+    provided.folders.extend(state.folders().iter().cloned());
+    provided.files.extend(state.files().iter().map(|(path, content)| ProvidedFile {
+        path: path.clone(),
+        content: content.as_bytes().to_vec(),
+        kind: ProvidedKind::WhenMissing,
+    }));
+    if there.provide(world, &provided, subject.cancel).await?.is_none() {
+        return Ok(None);
+    }
+    let mut writable = vec![there.worktree()];
+    writable.extend(caches::temporary(variables));
+    writable.extend(caches.paths());
+    writable.extend(provided.folders);
+    writable.extend(state.files().iter().map(|(path, _)| path.clone()));
+    Ok(Some(Sandbox { writable, readable: there.readable(), hidden: there.hidden(), tcp: None }))
 }
 
 /// What is to be known of what a program did in its git directory; none where all of it was taken.
-fn words_of(taken: &TakenBack) -> Option<String> {
+fn words_of(back: &lending::Back) -> Option<String> {
+    let lending::Back { taken, left_there, backup } = back;
     let mut sentences = Vec::new();
+    if !left_there.is_empty() {
+        sentences.push(format!("Left on the machine: {}.", left_there.join(", ")));
+    }
+    if let Some(backup) = backup {
+        sentences.push(format!("Files that were changed here meanwhile are kept as {backup}."));
+    }
     if !taken.kept_refs.is_empty() {
         sentences.push(format!(
             "Changes to refs that are not the task's own are kept as {}.",

@@ -67,19 +67,24 @@ impl ProgramEnvironment {
     }
 }
 
-/// The environment of a command that a project runs: a check, a set-up command, a hook.
+/// The environment of a command that a project runs: a check, a set-up command, a hook. On another machine it begins with
+/// what a login there sets up.
 ///
 /// # Errors
 /// When the login shell's profile fails.
 pub(crate) async fn command_environment(
     world: &World,
     context: &ProjectContext,
+    login_there: Option<&Variables>,
 ) -> Result<ProgramEnvironment> {
     learn_of_project(world, context).await;
     let policy = EnvironmentPolicy::of(&context.settings.environment);
-    let (variables, shell) = match surroundings(world, &context.settings).await? {
-        Some(surroundings) => surroundings,
-        None => (extended_variables(world).await, context.settings.shell.clone()),
+    let (variables, shell) = match login_there {
+        Some(login) => variables_there(world, login, &context.settings),
+        None => match surroundings(world, &context.settings).await? {
+            Some(surroundings) => surroundings,
+            None => (extended_variables(world).await, context.settings.shell.clone()),
+        },
     };
     Ok(program_environment(world, policy.apply(&variables), shell, Some(context)))
 }
@@ -105,7 +110,7 @@ fn program_environment(
     ProgramEnvironment { passed: Arc::new(inherited.passed.clone()), inherited, shell, redactor }
 }
 
-/// The environment of an agent's program, in a project or on its own.
+/// The environment of an agent's program, in a project or on its own; on another machine as a command's.
 ///
 /// # Errors
 /// When the login shell's profile fails.
@@ -113,15 +118,17 @@ pub(crate) async fn agent_environment(
     world: &World,
     context: Option<&ProjectContext>,
     agent: &Agent,
+    login_there: Option<&Variables>,
 ) -> Result<ProgramEnvironment> {
     let usual = ProjectSettings::default();
     let settings = context.map_or(&usual, |context| &context.settings);
-    let surroundings = match context {
-        Some(context) => {
-            learn_of_project(world, context).await;
-            surroundings(world, &context.settings).await?
-        }
-        None => None,
+    if let Some(context) = context {
+        learn_of_project(world, context).await;
+    }
+    let surroundings = match (login_there, context) {
+        (Some(login), _) => Some(variables_there(world, login, settings)),
+        (None, Some(context)) => surroundings(world, &context.settings).await?,
+        (None, None) => None,
     };
     let (variables, shell) = match surroundings {
         Some(surroundings) => surroundings,
@@ -173,6 +180,17 @@ pub(crate) async fn validate_environment(
         Work::Named | Work::All => extended_variables(world).await,
     };
     program_environment(world, policy.apply(&variables), Vec::new(), context)
+}
+
+/// What a login sets up on another machine, and the shell that runs lines there. Nothing of this computer's environment
+/// goes there.
+fn variables_there(world: &World, login: &Variables, settings: &ProjectSettings) -> (Variables, Vec<String>) {
+    super::redaction::learn_variables(world, login);
+    let shell = match LoginShell::read(&settings.shell) {
+        Some(shell) if settings.shell_mode == ShellMode::LoginOnce => shell.plain().to_vec(),
+        _ => settings.shell.clone(),
+    };
+    (without_repository(login.clone()), shell)
 }
 
 /// The path that the user's programs are found on.

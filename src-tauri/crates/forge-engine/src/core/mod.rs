@@ -23,6 +23,8 @@ pub(crate) mod keeper;
 pub(crate) mod leaving;
 pub(crate) mod lineage;
 pub(crate) mod load;
+pub(crate) mod location;
+pub(crate) mod machines;
 pub(crate) mod moves;
 pub(crate) mod new_task;
 pub(crate) mod notices;

@@ -35,4 +35,6 @@ pub struct NewTask {
     pub subtask_order: Option<u32>,
     /// Its race.
     pub race: Option<TaskRace>,
+    /// Labels that its machine must all have, none for this computer; as its agent and project say when absent.
+    pub machines: Option<Vec<String>>,
 }

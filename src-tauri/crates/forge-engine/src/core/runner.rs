@@ -179,7 +179,9 @@ async fn ask_and_run(world: &World, s: &Stepping, cancel: &CancellationToken) ->
 }
 
 async fn run_step(world: &World, s: &Stepping, cancel: &CancellationToken) -> Result<End> {
-    super::confinement::recover(world, &s.context, &s.task.id).await?;
+    if !super::confinement::recover(world, &s.context, &s.task.id, cancel).await? {
+        return Ok(End::Interrupted);
+    }
     match (world.features().steps.of_step)(&s.step).run {
         Run::Acting(run) => run(world, s, cancel).await,
         // Only those are begun here that their task's guards are asked about first.

@@ -477,6 +477,9 @@ pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
                 | WaitReason::RateLimited
                 | WaitReason::CostLimit
                 | WaitReason::DependencyOpen
+                | WaitReason::NoMachine
+                | WaitReason::MachineBusy
+                | WaitReason::MachineUnreachable
         )
     })
 }

@@ -48,7 +48,7 @@ impl Engine {
     /// Removes a machine. What is on it stays.
     ///
     /// # Errors
-    /// `NotFound`.
+    /// `NotFound`; `InUse` while worktrees of tasks are there.
     pub async fn delete_machine(&self, id: &MachineId) -> Result<()> {
         command::delete_machine(&self.world, id).await
     }

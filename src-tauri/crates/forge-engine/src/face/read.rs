@@ -37,16 +37,17 @@ impl Engine {
     /// A page of a project's tasks in board order.
     ///
     /// # Errors
-    /// `NotFound` for the project, `Invalid` for a cursor that is none.
+    /// `NotFound` for the project and the machine, `Invalid` for a cursor that is none.
     pub async fn tasks(
         &self,
         project: &ProjectId,
         states: Vec<String>,
         text: Option<String>,
+        machine: Option<&str>,
         cursor: Option<&str>,
         limit: u32,
     ) -> Result<TaskPage> {
-        read::tasks(&self.world, project, states, text, cursor, limit).await
+        read::tasks(&self.world, project, states, text, machine, cursor, limit).await
     }
 
     /// A task by its number.

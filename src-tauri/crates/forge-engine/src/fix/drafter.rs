@@ -27,7 +27,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
-    core::{self, confinement::Subject, context::ProjectContext, private_data, redaction::redacted_outcome},
+    core::{
+        self, confinement::Subject, context::ProjectContext, location::Location, private_data,
+        redaction::redacted_outcome,
+    },
     cost::{
         self,
         meter::Metered,
@@ -150,6 +153,7 @@ async fn record_drafter(
         start_time: 0,
         boot_id: String::new(),
         started_at: world.now(),
+        machine_id: None,
     };
     tx.processes_mut().insert(&process).await?;
     let facts = json!({ "agent_id": agent.id, "attempt": execution.attempt, "role": role });
@@ -182,12 +186,14 @@ async fn run_in_folder(
     };
     make.await.map_err(EngineError::io("create the folder of a draft"))?;
     let (id, log_dir) = (execution.id.as_str(), world.log_dir(&task.project_id, &task.id));
-    let environment = core::environment::agent_environment(world, Some(context), agent).await?;
+    let environment = core::environment::agent_environment(world, Some(context), agent, None).await?;
     let redactor = environment.redactor();
     let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
-    let subject =
-        Subject { agent: Some(agent), folders: vec![folder.to_owned()], ..Subject::command_in(None) };
-    let mut confinement = core::confinement::confine(world, context, &environment, subject).await?;
+    let here = Subject::command_in(None, &Location::Here, cancel);
+    let subject = Subject { agent: Some(agent), folders: vec![folder.to_owned()], ..here };
+    let confined = core::confinement::confine(world, context, &environment, subject).await?;
+    // Nothing on this computer is waited for.
+    let mut confinement = confined.unwrap_or_default();
     confinement.begin_log(&log);
     let growth = program::log::follow_log(world, &task.project_id, Some(&task.id), id, &log);
     let mut env = program::given::task_env(world, context, task, None);

@@ -16,7 +16,10 @@ use serde_json::json;
 
 use crate::{
     ConflictCode, EngineError, World,
-    core::{self, context::ProjectContext, environment::ProgramEnvironment, world::step::BEHIND_BARRIER},
+    core::{
+        self, context::ProjectContext, environment::ProgramEnvironment, location::Location,
+        world::step::BEHIND_BARRIER,
+    },
     error::Result,
     hook::{
         HookStep, SkippedOnce, is_blocking,
@@ -96,8 +99,12 @@ pub(crate) async fn test_hook(
         trial.workspace.as_ref(),
         &trial.facts,
     );
+    let stop = world.inner.shutdown.child_token();
+    let located = core::location::location_of(world, trial.workspace.as_ref(), &stop).await?;
+    let location = located.ok_or_else(core::location::stopping)?;
     let cwd = working_dir(&trial.context, trial.workspace.as_ref());
-    let inherited = core::environment::command_environment(world, &trial.context).await?;
+    let cwd = super::script::located(&location, trial.workspace.as_ref(), &cwd);
+    let inherited = core::environment::command_environment(world, &trial.context, location.login()).await?;
     let log = open_log(&trial.log_dir, &trial.log_id, std::sync::Arc::clone(inherited.redactor()))?;
     let task = trial.task.as_ref().map(|task| &task.id);
     let follow = program::log::follow_log(world, project, task, &trial.log_id, &log);
@@ -105,7 +112,7 @@ pub(crate) async fn test_hook(
         LifecycleHook::Plugin(plugin) => plugin_trial(plugin, blank),
         LifecycleHook::Script(script) => {
             let env = (inherited, environment.clone());
-            try_script(world, &trial, script, cwd.clone(), env, &log, blank).await
+            try_script(world, &trial, script, (cwd.clone(), location), env, &log, blank).await
         }
     };
     log.append(EntryKind::HookRun, "", record_of(&run)?);
@@ -157,7 +164,7 @@ async fn try_script(
     world: &World,
     trial: &Trial,
     script: &ScriptHook,
-    cwd: PathBuf,
+    (cwd, location): (PathBuf, Location),
     (environment, env): (ProgramEnvironment, std::collections::BTreeMap<String, String>),
     log: &forge_agents::LogWriter,
     blank: HookRun,
@@ -170,6 +177,7 @@ async fn try_script(
         workspace: trial.workspace.as_ref(),
         environment,
         cwd,
+        location,
         env,
         log,
         log_id: &trial.log_id,

@@ -18,7 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
-    core::{self, confinement::Subject, context::ProjectContext, environment::ProgramEnvironment},
+    core::{
+        self, confinement::Subject, context::ProjectContext, environment::ProgramEnvironment,
+        location::Location,
+    },
     error::{Result, whole},
     program::{self, output::CheckOutput},
     trust,
@@ -44,6 +47,8 @@ pub(crate) struct ScriptRun<'a> {
     pub context: &'a ProjectContext,
     /// The worktree of its task, if there is one.
     pub workspace: Option<&'a Workspace>,
+    /// Where it runs.
+    pub location: Location,
     pub environment: ProgramEnvironment,
     pub cwd: PathBuf,
     pub env: BTreeMap<String, String>,
@@ -115,14 +120,15 @@ pub(crate) async fn run_script(
     let marker = Marker(format!("{}-{}", run.log_id, run.owner));
     let command = Command::shell(run.environment.shell(), &line, &run.cwd, marker)
         .base(run.environment.base())
-        .envs(run.env)
+        .envs(run.location.variables(run.workspace, run.env))
         .timeout(Duration::from_secs(u64::from(script.timeout_seconds)))
         .grace(GRACE);
     run.environment.note_withheld(run.log);
-    let subject = Subject::command_in(run.workspace);
+    let subject = Subject::command_in(run.workspace, &run.location, cancel);
     let confined = core::confinement::confine(world, run.context, &run.environment, subject).await;
     let mut confinement = match confined {
-        Ok(confinement) => confinement,
+        Ok(Some(confinement)) => confinement,
+        Ok(None) => return interrupted(blank),
         Err(error) => return not_run(blank, &error),
     };
     confinement.begin_log(run.log);
@@ -131,6 +137,7 @@ pub(crate) async fn run_script(
     let finished = program::recorded::run_recorded_for(
         world,
         run.owner,
+        &run.location,
         confinement.of(command),
         cancel,
         (&mut output, run.environment.redactor()),
@@ -147,9 +154,7 @@ pub(crate) async fn run_script(
         Err(error) => {
             HookRun { status: HookStatus::Failed, error: Some(format!("could not be run: {error}")), ..ran }
         }
-        Ok(finished) if finished.cancelled => {
-            HookRun { status: HookStatus::Interrupted, error: Some("interrupted".to_owned()), ..ran }
-        }
+        Ok(finished) if finished.cancelled => interrupted(ran),
         Ok(finished) => {
             let error = failure(script, finished.exit, finished.timed_out);
             let exit_code = match finished.exit {
@@ -164,6 +169,16 @@ pub(crate) async fn run_script(
             HookRun { status, exit_code, error, ..ran }
         }
     }
+}
+
+/// Where a script works, as it finds that itself.
+pub(crate) fn located(location: &Location, workspace: Option<&Workspace>, cwd: &Path) -> PathBuf {
+    workspace.map_or_else(|| cwd.to_owned(), |workspace| location.path(workspace, cwd))
+}
+
+/// A run that was stopped before its end.
+pub(crate) fn interrupted(run: HookRun) -> HookRun {
+    HookRun { status: HookStatus::Interrupted, error: Some("interrupted".to_owned()), ..run }
 }
 
 fn not_run(blank: HookRun, error: &EngineError) -> HookRun {

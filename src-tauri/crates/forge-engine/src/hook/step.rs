@@ -178,7 +178,10 @@ async fn run_hook_script(
 ) -> Result<HookRun> {
     let (workspace, facts) = facts_of_hook(world, s, step).await?;
     super::script::require_trust_of_script(world, &s.context, Some(&s.task), workspace.as_ref()).await?;
-    let environment = core::environment::command_environment(world, &s.context).await?;
+    let Some(location) = core::location::location_of(world, workspace.as_ref(), cancel).await? else {
+        return Ok(super::script::interrupted(blank));
+    };
+    let environment = core::environment::command_environment(world, &s.context, location.login()).await?;
     let log_id = s.step.log_id.clone().unwrap_or_default();
     let dir = world.log_dir(&s.task.project_id, &s.task.id);
     // From here on nothing fails for want of space: a script is begun at most once.
@@ -193,7 +196,12 @@ async fn run_hook_script(
             context: &s.context,
             workspace: workspace.as_ref(),
             environment,
-            cwd: working_dir(&s.context, workspace.as_ref()),
+            cwd: super::script::located(
+                &location,
+                workspace.as_ref(),
+                &working_dir(&s.context, workspace.as_ref()),
+            ),
+            location,
             env: super::script::hook_env(world, &s.context, Some(&s.task), workspace.as_ref(), &facts),
             log: &log,
             log_id: &log_id,

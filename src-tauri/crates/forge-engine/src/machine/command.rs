@@ -3,8 +3,15 @@
 use forge_model::ids::MachineId;
 use forge_model::machine::{DEFAULT_ROOT, Machine, MachineCaps, MachineContact, MachineKind, SshConfig};
 
-use super::contacts::{self, machine_changed};
-use crate::{ConflictCode, EngineError, World, error::Result};
+use crate::{
+    ConflictCode, EngineError, World,
+    core::{
+        self,
+        location::contacts::{self, machine_changed},
+        prerequisites::named,
+    },
+    error::Result,
+};
 
 /// A machine to be added, or what is to change of one.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +26,8 @@ pub struct MachineChange {
     pub labels: Option<Vec<String>>,
     /// What may run there at once.
     pub caps: Option<MachineCaps>,
+    /// Whether nothing new starts there.
+    pub draining: Option<bool>,
 }
 
 /// All machines, by name.
@@ -29,12 +38,7 @@ pub(crate) async fn machines(world: &World) -> Result<Vec<Machine>> {
 
 /// One machine, by id or name.
 pub(crate) async fn machine(world: &World, id: &MachineId) -> Result<Machine> {
-    let mut conn = world.store().read().await?;
-    let found = match conn.machines().get(id).await? {
-        Some(machine) => Some(machine),
-        None => conn.machines().by_name(id.as_str()).await?,
-    };
-    let machine = found.ok_or_else(|| EngineError::not_found("machine", id))?;
+    let machine = core::machines::machine(&mut *world.store().read().await?, id).await?;
     Ok(contacts::with_contact(world, machine))
 }
 
@@ -56,6 +60,8 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
         contact: MachineContact::Unknown,
         contact_since: None,
         contact_error: None,
+        runs: 0,
+        tasks: 0,
     };
     write_machine(world, machine, new).await
 }
@@ -63,16 +69,27 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
 /// Changes a machine.
 pub(crate) async fn update_machine(world: &World, id: &MachineId, change: MachineChange) -> Result<Machine> {
     let found = machine(world, id).await?;
+    let way = (found.ssh.clone(), found.root.clone());
     let written = write_machine(world, found, change).await?;
-    // The way that was found may lead elsewhere now.
-    contacts::forget(world, &written.id);
+    if way != (written.ssh.clone(), written.root.clone()) {
+        // The way that was found leads elsewhere now.
+        contacts::forget(world, &written.id);
+    }
     Ok(contacts::with_contact(world, written))
 }
 
 /// Removes a machine.
 pub(crate) async fn delete_machine(world: &World, id: &MachineId) -> Result<()> {
-    let id = machine(world, id).await?.id;
+    let Machine { id, name, .. } = machine(world, id).await?;
     let mut tx = world.store().write().await?;
+    let tasks = tx.workspaces().tasks_on(&id).await?;
+    if !tasks.is_empty() {
+        let message = format!(
+            "worktrees of {} are on {name}: drain it, and close those tasks or reset their workspaces first",
+            named(&tasks)
+        );
+        return Err(EngineError::conflict(ConflictCode::InUse, message));
+    }
     tx.machines_mut().delete(&id).await?;
     machine_changed(world, &mut tx, &id).await?;
     tx.commit().await?;
@@ -87,6 +104,7 @@ async fn write_machine(world: &World, mut machine: Machine, change: MachineChang
     machine.root = change.root.unwrap_or(machine.root).trim().trim_end_matches('/').to_owned();
     machine.labels = change.labels.unwrap_or(machine.labels);
     machine.caps = change.caps.unwrap_or(machine.caps);
+    machine.draining = change.draining.unwrap_or(machine.draining);
     machine.updated_at = world.now();
     let findings = machine.findings();
     if !findings.is_empty() {
@@ -100,5 +118,7 @@ async fn write_machine(world: &World, mut machine: Machine, change: MachineChang
     tx.machines_mut().put(&machine).await?;
     machine_changed(world, &mut tx, &machine.id).await?;
     tx.commit().await?;
+    // There may be a place for a task that waits for one.
+    core::scheduler::wake_waiting(world);
     Ok(machine)
 }

@@ -4,8 +4,8 @@ use std::{ffi::OsStr, path::PathBuf};
 
 use forge_model::machine::{DEFAULT_ROOT, SshConfig, SshHost};
 
-use super::{command, contacts};
-use crate::{EngineError, World, core, error::Result};
+use super::command;
+use crate::{EngineError, World, core, core::location::contacts, error::Result};
 
 /// The hosts that the configuration names, with where they lead; none where there is no configuration.
 pub(crate) async fn ssh_hosts(world: &World) -> Result<Vec<SshHost>> {

@@ -1,8 +1,11 @@
-//! Machines: other computers that tasks can run on.
+//! Machines: other computers that tasks can run on. Which one a task runs on, and what follows from the contact with it.
 //!
-//! Absent: how a machine is reached (`forge-machines`).
+//! Absent: how a machine is reached (`forge-machines`), and how programs run there (`core/location`).
 
 pub(crate) mod command;
-pub(crate) mod contacts;
+pub(crate) mod contact;
+pub(crate) mod contribution;
 pub(crate) mod hosts;
+pub(crate) mod placement;
+pub(crate) mod placing;
 pub(crate) mod test;

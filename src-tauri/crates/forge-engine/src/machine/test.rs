@@ -7,8 +7,8 @@ use forge_model::agent::{AdapterKind, ProgramConfig};
 use forge_model::ids::MachineId;
 use forge_model::machine::{MachineTest, MachineTestStep};
 
-use super::{command, contacts};
-use crate::{World, error::Result};
+use super::command;
+use crate::{World, core::location::contacts, error::Result};
 
 /// Tests a machine: everything that a task needs there. The programs that agents use are looked for, too.
 pub(crate) async fn test_machine(world: &World, id: &MachineId) -> Result<MachineTest> {
@@ -16,9 +16,9 @@ pub(crate) async fn test_machine(world: &World, id: &MachineId) -> Result<Machin
     let asked = contacts::asked(world, &machine).await?;
     let programs = agent_programs(world).await?;
     let names: Vec<&str> = programs.iter().map(String::as_str).collect();
-    let steps = asked.test(&names, |_| {}).await;
+    let steps = asked.ssh.test(&names, |_| {}).await;
     // Whoever waits for the machine since it failed is not made to wait longer.
-    asked.nudge().await;
+    asked.ssh.nudge().await;
     let ok = steps.iter().all(|step| step.ok || step.name == StepName::Program);
     Ok(MachineTest { ok, steps: steps.into_iter().map(step_of).collect() })
 }

@@ -36,7 +36,7 @@ pub(crate) async fn merge_queue(world: &World, id: &ProjectId) -> Result<Vec<Mer
     let context = core::contexts::context(world, &mut conn, id).await?;
     let Some(state) = context.workflow.merge_state() else { return Ok(Vec::new()) };
     let states = vec![state.name.clone()];
-    let filter = Filter { project: Some(id.clone()), states, text: None, after: None };
+    let filter = Filter { project: Some(id.clone()), states, ..Filter::default() };
     let mut rows = conn.tasks().list(&filter, MAX_QUEUE).await?;
     // Who waits for a turn stands behind who has it; the rest is the order of their coming.
     let stands = |reason: Option<WaitReason>| u8::from(reason == Some(WaitReason::MergeQueue));

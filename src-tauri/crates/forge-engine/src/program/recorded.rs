@@ -8,7 +8,7 @@ use forge_exec::Finished;
 use forge_exec::OutputSink;
 use forge_exec::ProcessIdentity;
 use forge_git::REPOSITORY_VARIABLES;
-use forge_keeper::{KeepError, KeptRun, Limits, Plain};
+use forge_keeper::{KeepError, Keeper, KeptRun, Limits, Plain};
 use forge_model::ids::TaskId;
 use forge_model::redact::Redactor;
 use forge_store::table::{processes::ProcessRow, tasks::TaskRow};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
-    core::{self, redaction::Redacting},
+    core::{self, location::Location, redaction::Redacting},
     error::Result,
 };
 
@@ -25,17 +25,19 @@ use crate::{
 pub(crate) async fn run_recorded(
     world: &World,
     task: &TaskRow,
+    location: &Location,
     command: Command,
     cancel: &CancellationToken,
     (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
 ) -> Result<Finished, RunError> {
-    run_recorded_for(world, &task.id, command, cancel, (output, redactor)).await
+    run_recorded_for(world, &task.id, location, command, cancel, (output, redactor)).await
 }
 
 /// The same for whatever has no task's row.
 pub(crate) async fn run_recorded_for(
     world: &World,
     owner: &TaskId,
+    location: &Location,
     command: Command,
     cancel: &CancellationToken,
     (output, redactor): (&mut (dyn OutputSink + Send), &Arc<Redactor>),
@@ -49,6 +51,7 @@ pub(crate) async fn run_recorded_for(
         start_time: 0,
         boot_id: String::new(),
         started_at: world.now(),
+        machine_id: location.machine().cloned(),
     };
     let record = || async {
         let mut tx = world.store().write().await?;
@@ -57,14 +60,17 @@ pub(crate) async fn run_recorded_for(
     };
     core::disk::with_patience_until(world, cancel, record).await.map_err(Box::new)?;
     let started = |identity: ProcessIdentity| {
-        core::worktree_lock::name_script(world, owner, &identity);
+        if matches!(location, Location::Here) {
+            core::worktree_lock::name_script(world, owner, &identity);
+        }
         world.point("process.started");
     };
     let program = command.program.clone();
     let mut output = Redacting::new(output, redactor);
     let (id, task, limits) = (marker.clone(), owner.0.clone(), Limits::default());
     let kept = KeptRun { id, task, command, limits, memo: Vec::new(), goes_on: false };
-    let finished = follow(world, kept, cancel, started, &mut output).await;
+    let keeper = location.keeper(world);
+    let finished = follow(&keeper, kept, cancel, started, &mut output).await;
     let written =
         output.finish().await.map_err(|source| KeepError::Run(ExecError::Output { program, source }));
     let finished = finished.and_then(|finished| written.map(|()| finished));
@@ -73,7 +79,7 @@ pub(crate) async fn run_recorded_for(
         tx.processes_mut().delete(&marker).await?;
         Ok(tx.commit().await?)
     };
-    if let Err(error) = world.keeper().forget(&marker).await {
+    if let Err(error) = keeper.forget(&marker).await {
         tracing::warn!(%error, "failed to drop a process that ended");
     }
     // What the process came to is worth the wait; a record that stays is settled by the next start.
@@ -84,13 +90,13 @@ pub(crate) async fn run_recorded_for(
 }
 
 async fn follow(
-    world: &World,
+    keeper: &Keeper,
     kept: KeptRun,
     cancel: &CancellationToken,
     started: impl FnOnce(ProcessIdentity),
     output: &mut (dyn OutputSink + Send),
 ) -> Result<Finished, KeepError> {
-    let session = world.keeper().open(kept).await?;
+    let session = keeper.open(kept).await?;
     if let Some(identity) = session.opened().identity.clone() {
         started(identity);
     }

@@ -129,6 +129,7 @@ pub(crate) async fn make_entries(
             review_config: task.review_config.clone(),
             merge_config: task.merge_config.clone(),
             task_state_config: task.task_state_config.clone(),
+            machines: task.machines.clone(),
             held: task.held,
             ..TaskRow::new(cx.new_id(), project, task.number, title, initial.clone(), cx.now)
         };

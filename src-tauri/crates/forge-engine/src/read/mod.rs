@@ -17,6 +17,7 @@ use forge_model::execution::{Execution, ExecutionRole};
 use forge_model::ids::{ExecutionId, NotificationId, ProjectId, TaskId};
 use forge_model::layer::Layer;
 use forge_model::log::LogPage;
+use forge_model::machine::LOCAL;
 use forge_model::notification::Notification;
 use forge_model::review::Review;
 use forge_model::task::Task;
@@ -41,11 +42,18 @@ pub(crate) async fn tasks(
     project: &ProjectId,
     states: Vec<String>,
     text: Option<String>,
+    machine: Option<&str>,
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<TaskPage> {
-    let filter = Filter { project: Some(project.clone()), states, text, after: None };
-    tasks_in(world, &mut *world.store().read().await?, project, filter, cursor, limit).await
+    let mut conn = world.store().read().await?;
+    let machine = match machine {
+        None => None,
+        Some(LOCAL) => Some(None),
+        Some(named) => Some(Some(core::machines::machine(&mut conn, &named.into()).await?.id)),
+    };
+    let filter = Filter { project: Some(project.clone()), states, text, machine, after: None };
+    tasks_in(world, &mut conn, project, filter, cursor, limit).await
 }
 
 /// A task by its number.

@@ -122,6 +122,7 @@ pub(crate) async fn view(world: &World, conn: &mut ReadConnection, rows: Vec<Tas
             merge_config: row.merge_config,
             task_state_config: row.task_state_config,
             race: row.race,
+            machines: row.machines,
             review_passed_at: row.review_passed_at,
             entry_barrier: row.entry_barrier,
             error_annotation: row.error_annotation,

@@ -1,7 +1,6 @@
 //! One check of a review: a shell command in the task's worktree, in a process group of its own, with a time limit
 //! and its whole output in a log.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,14 +58,19 @@ pub(crate) async fn run_command(
     let timeout =
         Duration::from_secs(u64::from(config.ci_timeout_seconds.unwrap_or(DEFAULT_CI_TIMEOUT_SECONDS)));
     let marker = Marker(log_id.clone());
-    let worktree = Path::new(&workspace.path);
     trust::require_trust_of(world, &s.context, &s.task, Some(workspace)).await?;
-    let environment = core::environment::command_environment(world, &s.context).await?;
-    let subject = Subject::command_in(Some(workspace));
-    let mut confinement = core::confinement::confine(world, &s.context, &environment, subject).await?;
-    let process = Command::shell(environment.shell(), &check.command, worktree, marker.clone())
+    let Some(location) = core::location::location_of(world, Some(workspace), cancel).await? else {
+        return Ok(None);
+    };
+    let environment = core::environment::command_environment(world, &s.context, location.login()).await?;
+    let subject = Subject::command_in(Some(workspace), &location, cancel);
+    let confined = core::confinement::confine(world, &s.context, &environment, subject).await?;
+    let Some(mut confinement) = confined else { return Ok(None) };
+    let variables = program::given::task_env(world, &s.context, &s.task, Some(workspace));
+    let place = location.worktree(workspace);
+    let process = Command::shell(environment.shell(), &check.command, &place, marker.clone())
         .base(environment.base())
-        .envs(program::given::task_env(world, &s.context, &s.task, Some(workspace)))
+        .envs(location.variables(Some(workspace), variables))
         .timeout(timeout)
         .grace(GRACE);
     let log = LogWriter::open(
@@ -84,6 +88,7 @@ pub(crate) async fn run_command(
     let finished = program::recorded::run_recorded(
         world,
         &s.task,
+        &location,
         confinement.of(process),
         cancel,
         (&mut output, environment.redactor()),
@@ -92,7 +97,7 @@ pub(crate) async fn run_command(
     confinement.note_refusals(&log);
     confinement.end(world, &log).await?;
     program::log::close_log(world, log).await?;
-    let (output, diagnoses) = output.finish(worktree, finished.as_ref().ok()).await;
+    let (output, diagnoses) = output.finish(&place, finished.as_ref().ok()).await;
     check.diagnoses = diagnoses;
     let kept = output.kept.into_strings();
     (check.stdout_tail, check.stderr_tail, check.finished) = (kept.stdout, kept.stderr, true);

@@ -1,8 +1,8 @@
 //! Runs that went on while no engine was there, and are gone on with.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use forge_agents::{kept_id, marker_of};
+use forge_agents::marker_of;
 use forge_model::approval::ApprovalStatus;
 use forge_model::ids::{ExecutionId, TaskId};
 
@@ -12,13 +12,18 @@ use crate::{
     error::Result,
     run::{
         self,
-        kept::{Unattended, kept_ids},
-        memo::{KeptLaunch, LaunchMemo},
+        kept::{Unattended, kept_ids, kept_launch},
+        memo::{Found, KeptLaunch},
     },
 };
 
 /// Runs that are to be gone on with.
-pub(crate) struct Adoptable(HashMap<ExecutionId, KeptLaunch>);
+pub(crate) struct Adoptable {
+    /// Those that the keeper on this computer has.
+    here: HashMap<ExecutionId, KeptLaunch>,
+    /// Those on other machines, which are asked when they can be reached.
+    there: HashSet<ExecutionId>,
+}
 
 impl Adoptable {
     /// Looks at what the keeper has. What is of no open run is ended and dropped there.
@@ -31,19 +36,18 @@ impl Adoptable {
             }
         };
         let open = world.store().read().await?.executions().open(None).await?;
-        let mut found = HashMap::new();
+        let (mut found, mut there) = (HashMap::new(), HashSet::new());
         for row in open {
             let id = row.execution.id;
-            let first = kept_id(id.as_str(), 1);
-            let memo =
-                kept.iter().find(|kept| kept.id == first).and_then(|kept| LaunchMemo::read(&kept.memo));
-            if let Some(memo) = memo {
-                let is_kept = |id: &String| kept.iter().any(|kept| kept.id == *id);
-                let processes = u32::try_from(kept_ids(&id).filter(is_kept).count()).unwrap_or(1);
-                found.insert(id, KeptLaunch { memo, processes });
+            if row.execution.machine_id.is_some() {
+                there.insert(id);
+                continue;
+            }
+            if let Some(launch) = kept_launch(&kept, &id) {
+                found.insert(id, launch);
             }
         }
-        let adopted = Self(found);
+        let adopted = Self { here: found, there };
         for kept in kept.iter().filter(|kept| !adopted.has_process(&kept.id)) {
             if let Err(error) = world.keeper().forget(&kept.id).await {
                 tracing::error!(%error, id = %kept.id, "failed to end what went on meanwhile");
@@ -54,28 +58,29 @@ impl Adoptable {
 
     /// Whether a process with this marker belongs to one of them.
     pub(crate) fn has_marker(&self, marker: &str) -> bool {
-        self.0.keys().any(|id| marker_of(id.as_str()).0 == marker)
+        self.here.keys().chain(&self.there).any(|id| marker_of(id.as_str()).0 == marker)
     }
 
     pub(crate) fn has(&self, id: &ExecutionId) -> bool {
-        self.0.contains_key(id)
+        self.here.contains_key(id) || self.there.contains(id)
     }
 
     fn has_process(&self, kept: &str) -> bool {
-        self.0.keys().any(|id| kept_ids(id).any(|it| it == kept))
+        self.here.keys().any(|id| kept_ids(id).any(|it| it == kept))
     }
 
     /// Goes on with them, in an engine that does all work. One that does only what it is told of leaves the others to
     /// go on by themselves.
     pub(crate) async fn adopt(self, world: &World) -> Result<()> {
-        for (id, kept) in self.0 {
+        let here = self.here.into_iter().map(|(id, kept)| (id, Found::Here(Box::new(kept))));
+        for (id, found) in here.chain(self.there.into_iter().map(|id| (id, Found::There))) {
             let row = world.store().read().await?.executions().get(&id).await?;
             let Some(row) = row else { continue };
             let task = row.execution.task_id;
             if world.inner.config.work == Work::All {
-                adopt_one(world, &task, id, kept).await?;
+                adopt_one(world, &task, id, found).await?;
             } else {
-                locked(&world.part::<Unattended>().0).insert(task, (id, kept));
+                locked(&world.part::<Unattended>().0).insert(task, (id, found));
             }
         }
         Ok(())
@@ -97,7 +102,7 @@ async fn adopt_named(world: &World, task: &TaskId) {
             }
             let found = locked(&world.part::<Unattended>().0).remove(&one);
             match found {
-                Some((id, kept)) => adopt_one(world, &one, id, kept).await,
+                Some((id, found)) => adopt_one(world, &one, id, found).await,
                 None => Ok(()),
             }
         };
@@ -119,9 +124,9 @@ async fn is_part(world: &World, task: &TaskId, of: &TaskId) -> Result<bool> {
     Ok(false)
 }
 
-async fn adopt_one(world: &World, task: &TaskId, id: ExecutionId, kept: KeptLaunch) -> Result<()> {
+async fn adopt_one(world: &World, task: &TaskId, id: ExecutionId, found: Found) -> Result<()> {
     tracing::info!(execution = %id, %task, "a run went on while no engine was there");
-    run::launch_again(world, task, id.clone(), kept);
+    run::launch_again(world, task, id.clone(), found);
     tell_again(world, task, &id).await
 }
 

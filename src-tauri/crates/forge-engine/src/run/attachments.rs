@@ -43,6 +43,11 @@ pub(crate) async fn attach(
         let mut conn = world.store().read().await?;
         let (row, _) = core::load::load_own(world, &mut conn, task, None).await?;
         refuse_too_many(conn.attachments().list(task, true).await?.len())?;
+        let on_machine = conn.workspaces().last(task).await?.is_some_and(|it| it.machine_id.is_some());
+        if on_machine && !conn.executions().open(Some(std::slice::from_ref(task))).await?.is_empty() {
+            let message = "files cannot be attached while the task runs on another machine: attach them before it starts";
+            return Err(EngineError::conflict(ConflictCode::InUse, message));
+        }
         (row, content_of(source).await?)
     };
     let attachment = Attachment {
@@ -86,6 +91,22 @@ pub(crate) async fn detach(world: &World, id: &AttachmentId) -> Result<()> {
 /// Where a task's files lie.
 pub(crate) fn attachment_dir(world: &World, project: &ProjectId, task: &TaskId) -> PathBuf {
     world.data_dir().join("attachments").join(project.as_str()).join(task.as_str())
+}
+
+/// A task's files, by their paths from its folder on.
+pub(crate) async fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let folder = folder.to_owned();
+    let list = move || {
+        let mut files = Vec::new();
+        let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(files) };
+        for entry in entries {
+            for file in std::fs::read_dir(entry?.path())? {
+                files.extend(file?.path().strip_prefix(&folder).map(Path::to_owned));
+            }
+        }
+        Ok(files)
+    };
+    tokio::task::spawn_blocking(list).await.map_err(std::io::Error::other)?
 }
 
 /// Writes the row of a file that is there.

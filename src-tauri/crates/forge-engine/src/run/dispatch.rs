@@ -89,11 +89,11 @@ pub(crate) async fn dispatch(
         }
     };
     let workspace = tx.workspaces().last(&s.task.id).await?;
-    if workspace.is_none_or(|workspace| workspace.status != WorkspaceStatus::Active) {
+    let Some(workspace) = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Active) else {
         tx.slots_mut().release(&s.task.id).await?;
         effects.push(Effect::WakeWaiting);
         return Ok(End::skipped("no workspace"));
-    }
+    };
     if let Some(open) = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?.first() {
         return Ok(End::Ok(Some(format!("run {} is already active", open.execution.id))));
     }
@@ -168,6 +168,7 @@ pub(crate) async fn dispatch(
         goes_on: input.goes_on,
         after_transition: tx.transitions().max_seq().await?,
         execution: Execution {
+            machine_id: workspace.machine_id,
             subtask_id: turn.map(|part| part.id),
             attempt: tx.executions().count(&s.task.id, role.as_str()).await? + 1,
             session_mode: session.mode.0,

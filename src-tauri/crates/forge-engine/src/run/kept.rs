@@ -3,10 +3,16 @@
 use std::{collections::HashMap, sync::Mutex};
 
 use forge_agents::{kept_id, marker_of};
+use forge_keeper::RunState;
 use forge_model::execution::ExecutionStatus;
 use forge_model::ids::{ExecutionId, TaskId};
 
-use crate::{EngineError, Work, World, core::sync::locked, error::Result, run::memo::KeptLaunch};
+use crate::{
+    EngineError, Work, World,
+    core::{self, sync::locked},
+    error::Result,
+    run::memo::{Found, KeptLaunch, LaunchMemo},
+};
 
 /// How many processes a run has at most.
 const PROCESSES: u32 = 2;
@@ -16,9 +22,18 @@ pub(super) fn kept_ids(id: &ExecutionId) -> impl Iterator<Item = String> {
     (1..=PROCESSES).map(|process| kept_id(id.as_str(), process))
 }
 
+/// What a keeper has of a run, if it has something of it.
+pub(super) fn kept_launch(kept: &[RunState], id: &ExecutionId) -> Option<KeptLaunch> {
+    let first = kept_id(id.as_str(), 1);
+    let memo = LaunchMemo::read(&kept.iter().find(|kept| kept.id == first)?.memo)?;
+    let is_kept = |id: &String| kept.iter().any(|kept| kept.id == *id);
+    let processes = u32::try_from(kept_ids(id).filter(is_kept).count()).unwrap_or(1);
+    Some(KeptLaunch { memo, processes })
+}
+
 /// Runs that go on, and that this engine was not told of.
 #[derive(Default)]
-pub(super) struct Unattended(pub(super) Mutex<HashMap<TaskId, (ExecutionId, KeptLaunch)>>);
+pub(super) struct Unattended(pub(super) Mutex<HashMap<TaskId, (ExecutionId, Found)>>);
 
 /// Ends what goes on for a task without an engine, and writes down that it was stopped. An engine that does all work
 /// has gone on with every run.
@@ -31,16 +46,17 @@ pub(super) async fn end_unattended(world: &World, task: &TaskId) -> Result<()> {
         return Ok(());
     }
     let asked = |error| EngineError::io("ask what goes on without Forge")(error);
-    let known = world.keeper().runs().await.map_err(asked)?;
     for row in open {
         let mut run = row.execution;
+        let keeper = core::location::contacts::keeper_of(world, run.machine_id.as_ref()).await?;
+        let known = keeper.runs().await.map_err(asked)?;
         let kept: Vec<String> =
             kept_ids(&run.id).filter(|id| known.iter().any(|known| known.id == *id)).collect();
         if kept.is_empty() {
             continue;
         }
         for id in kept {
-            world.keeper().forget(&id).await.map_err(asked)?;
+            keeper.forget(&id).await.map_err(asked)?;
         }
         locked(&world.part::<Unattended>().0).remove(task);
         run.status = ExecutionStatus::Cancelled;
@@ -57,9 +73,17 @@ pub(super) async fn end_unattended(world: &World, task: &TaskId) -> Result<()> {
 
 /// Has the keeper drop a run's processes. Done once its end is written.
 pub(crate) async fn forget_processes(world: &World, id: &ExecutionId) {
-    for kept in kept_ids(id) {
-        if let Err(error) = world.keeper().forget(&kept).await {
-            tracing::warn!(%error, execution = %id, "failed to drop a process that ended");
+    let drop_them = async {
+        let row = world.store().read().await?.executions().get(id).await?;
+        let machine = row.and_then(|row| row.execution.machine_id);
+        let keeper = core::location::contacts::keeper_of(world, machine.as_ref()).await?;
+        for kept in kept_ids(id) {
+            keeper.forget(&kept).await.map_err(EngineError::io("drop a process"))?;
         }
+        Ok::<(), EngineError>(())
+    };
+    // On a machine that cannot be reached, the next contact finds it as nobody's.
+    if let Err(error) = drop_them.await {
+        tracing::warn!(%error, execution = %id, "failed to drop a process that ended");
     }
 }

@@ -31,6 +31,15 @@ pub(crate) struct KeptLaunch {
     pub processes: u32,
 }
 
+/// Where a run that another engine began is to be gone on with.
+#[derive(Clone)]
+pub(crate) enum Found {
+    /// On this computer.
+    Here(Box<KeptLaunch>),
+    /// On the machine of its worktree, which is asked when it can be reached.
+    There,
+}
+
 impl LaunchMemo {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         // Its keys are texts, so that it can be written.

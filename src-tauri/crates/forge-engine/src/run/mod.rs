@@ -14,6 +14,7 @@ pub(crate) mod events;
 pub(crate) mod finish;
 pub(crate) mod follow_up;
 pub(crate) mod given;
+pub(crate) mod given_up;
 pub(crate) mod idle;
 pub(crate) mod kept;
 pub(crate) mod list;
@@ -37,6 +38,7 @@ use forge_agents::{
 };
 use forge_exec::{Marker, ProcessIdentity};
 use forge_git::Worktree;
+use forge_keeper::{Provided, ProvidedFile, ProvidedKind};
 use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, ExecutionStatus};
@@ -56,6 +58,7 @@ use crate::{
         context::task_folder,
         environment::ProgramEnvironment,
         guarded::guarded,
+        location::Location,
         private_data,
         redaction::redacted_outcome,
         sync::locked,
@@ -68,7 +71,7 @@ use crate::{
         end::{end_run, record_failure},
         events::Listening,
         given::{limits_of, permissions_of, run_env, session_of},
-        memo::{KeptLaunch, LaunchMemo},
+        memo::{Found, KeptLaunch, LaunchMemo},
         plan::needs_merge_begun,
         prepared::Prepared,
         running::{Run, Running},
@@ -80,9 +83,17 @@ use crate::{
 /// From the gentle signal to the kill of an agent.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long an engine that ends waits for the machine of a run.
+const LEAVES_AFTER: Duration = Duration::from_secs(10);
+
+/// The folder on another machine, beside the copy of the worktree, of what people attached to the task.
+const ATTACHMENTS: &str = "attachments";
+
 /// What a run needs besides what is stored.
 struct Ready {
     lock: WorkspaceHold,
+    location: Location,
+    /// As the program finds it.
     prompt_file: PathBuf,
     identity: Vec<(String, String)>,
     environment: ProgramEnvironment,
@@ -98,27 +109,33 @@ pub(crate) fn launch(world: &World, task: &TaskId, id: ExecutionId) {
 }
 
 /// Goes on with a run whose process another engine started.
-pub(crate) fn launch_again(world: &World, task: &TaskId, id: ExecutionId, kept: KeptLaunch) {
-    begin(world, task, id, Some(kept));
+pub(crate) fn launch_again(world: &World, task: &TaskId, id: ExecutionId, found: Found) {
+    begin(world, task, id, Some(found));
 }
 
-fn begin(world: &World, task: &TaskId, id: ExecutionId, kept: Option<KeptLaunch>) {
+fn begin(world: &World, task: &TaskId, id: ExecutionId, found: Option<Found>) {
     let (control, handle, told) = Control::new(world.inner.shutdown.child_token());
     let (sender, gone) = watch::channel(false);
     let run = Run { execution: id.clone(), handle: handle.clone(), gone };
     locked(&world.part::<Running>().runs).insert(task.clone(), run);
     let (world, task) = (world.clone(), task.clone());
+    let given_up = core::location::given_up::token(&world, &task);
     world.clone().inner.tracker.spawn(async move {
         let listening = events::listen_to_run(&world, task.clone(), id.clone(), handle, told);
         let run = tokio::select! {
             biased;
             // Dropped, a run goes on with its keeper.
             () = world.inner.leave.cancelled() => return,
-            run = guarded(run_execution(&world, &id, control, listening, kept)) => run,
+            () = machine_left(&world, &id) => return,
+            () = given_up.cancelled() => Ok(Err(EngineError::MachineGivenUp)),
+            run = guarded(run_execution(&world, &id, control, listening, found)) => run,
         };
         let settled = guarded(async {
             match &run {
                 Ok(Ok(())) => Ok(()),
+                Ok(Err(EngineError::MachineGivenUp)) => {
+                    core::disk::with_patience(&world, || given_up::abandon(&world, &id)).await
+                }
                 Err(panic) | Ok(Err(EngineError::Panicked(panic))) => {
                     core::disk::with_patience(&world, || panicked::run_panicked(&world, &id, panic)).await
                 }
@@ -145,10 +162,61 @@ async fn run_execution(
     id: &ExecutionId,
     control: Control,
     listening: Listening,
-    kept: Option<KeptLaunch>,
+    found: Option<Found>,
 ) -> Result<()> {
     let prepared = core::disk::with_patience(world, || prepare_run(world, id)).await?;
+    let kept = match found {
+        None => None,
+        Some(Found::Here(kept)) => Some(*kept),
+        Some(Found::There) => match find_there(world, &prepared).await? {
+            Some(kept) => Some(kept),
+            None => return end_lost(world, &prepared, listening, &control.cancel).await,
+        },
+    };
     run_prepared(world, &prepared, control, listening, kept).await
+}
+
+/// Returns when this engine ends and has waited long enough for the machine of a run. The run goes on there, and the
+/// next engine finds it.
+async fn machine_left(world: &World, id: &ExecutionId) {
+    let there = async {
+        let row = world.store().read().await?.executions().get(id).await?;
+        Ok::<bool, EngineError>(row.is_some_and(|row| row.execution.machine_id.is_some()))
+    };
+    world.inner.shutdown.cancelled().await;
+    match there.await {
+        Ok(true) => tokio::time::sleep(LEAVES_AFTER).await,
+        _ => std::future::pending().await,
+    }
+}
+
+/// What the machine has of a run that another engine began there; none when it has nothing. It is waited for, whoever
+/// wants the run stopped: only the machine knows what became of it.
+async fn find_there(world: &World, p: &Prepared) -> Result<Option<KeptLaunch>> {
+    let never = CancellationToken::new();
+    let found = core::location::location_of(world, Some(&p.workspace), &never).await?;
+    let Some(Location::There(there)) = found else { return Err(EngineError::MachineGivenUp) };
+    let kept = there.runs(world, &never).await?.ok_or(EngineError::MachineGivenUp)?;
+    Ok(kept::kept_launch(&kept, &p.row.execution.id))
+}
+
+/// Ends a run of which its machine has nothing: the machine was started anew. What it left in the worktree is fetched.
+async fn end_lost(
+    world: &World,
+    p: &Prepared,
+    listening: Listening,
+    cancel: &CancellationToken,
+) -> Result<()> {
+    let (holder, never) = (p.row.execution.id.as_str(), CancellationToken::new());
+    let lock = core::worktree_lock::lock_workspace(world, &p.task.id, &p.workspace, holder, &never).await?;
+    if !core::confinement::recover_left(world, &p.context, &p.workspace, &never).await? {
+        return Err(EngineError::MachineGivenUp);
+    }
+    let cost = listening.over().await?.cost();
+    drop(lock);
+    let lost = RunOutcome::failed(AgentError::Lost);
+    let end = || end_run(world, &p.row.execution, &p.task.id, (&lost, cost.clone()), cancel);
+    core::disk::with_patience(world, end).await
 }
 
 async fn prepare_run(world: &World, id: &ExecutionId) -> Result<Prepared> {
@@ -192,7 +260,9 @@ async fn run_prepared(
         }
         ready => ready.ok().flatten(),
     };
-    let Some(Ready { lock, prompt_file, identity, environment, log, memo, mut confinement }) = ready else {
+    let Some(Ready { lock, location, prompt_file, identity, environment, log, memo, mut confinement }) =
+        ready
+    else {
         let never_began = RunOutcome::failed(AgentError::Cancelled);
         let no_cost = Ledger::default().cost();
         let end =
@@ -203,10 +273,12 @@ async fn run_prepared(
     let adapter = adapter(memo.adapter);
     let growth = follow_log(world, &p.task.project_id, Some(&p.task.id), id.as_str(), &log);
     let (starting, task_id) = (world.clone(), p.task.id.clone());
+    let is_here = matches!(location, Location::Here);
+    let env = run_env(world, p, &prompt_file, identity, memo.mcp.as_ref());
     let launch = Launch {
         execution_id: id.0.clone(),
         task_id: p.task.id.0.clone(),
-        keeper: world.keeper().clone(),
+        keeper: location.keeper(world),
         process: 1,
         kept: kept.as_ref().map_or(0, |kept| kept.processes),
         memo: memo.to_bytes(),
@@ -215,10 +287,10 @@ async fn run_prepared(
         model: memo.model,
         prompt: memo.prompt,
         prompt_file: prompt_file.clone(),
-        worktree: PathBuf::from(&p.workspace.path),
-        given: Some(attachments::attachment_dir(world, &p.task.project_id, &p.task.id)),
+        worktree: location.worktree(&p.workspace),
+        given: Some(given_folder(world, p, &location)),
         base: environment.base(),
-        env: run_env(world, p, &prompt_file, identity, memo.mcp.as_ref()),
+        env: location.variables(Some(&p.workspace), env),
         shell: environment.shell().to_vec(),
         sandbox: confinement.sandbox(),
         limits: memo.limits,
@@ -230,13 +302,16 @@ async fn run_prepared(
         mcp: memo.mcp,
         started: Box::new(move |identity: ProcessIdentity| {
             starting.point("execution.started");
-            core::worktree_lock::name_holder(&starting, &task_id, &identity);
+            if is_here {
+                core::worktree_lock::name_holder(&starting, &task_id, &identity);
+            }
         }),
     };
     let outcome = redacted_outcome(log.redactor(), adapter.run(launch, &control).await);
     let cancel = control.cancel.clone();
     drop(control);
     confinement.note_refusals(&log);
+    fetch_plan(world, p, &location).await?;
     if let Some(report) = confinement.end(world, &log).await? {
         core::disk::with_patience(world, || write_sandbox(world, id, &report)).await?;
     }
@@ -276,8 +351,11 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
     let suffix = p.strategy.as_ref().and_then(|strategy| strategy.prompt_suffix.clone());
     corrections.extend(suffix.map(|text| Correction::Workflow { text }));
     let prompt = prompt_of(&plan::layers_of(world, &p.context, &p.task, who, &corrections).await?);
-    let prompt_file = prompt_file_of(p);
-    private_data::write(&prompt_file, &prompt).await.map_err(EngineError::io("write the prompt"))?;
+    let Some(location) = core::location::location_of(world, Some(&p.workspace), cancel).await? else {
+        return Ok(None);
+    };
+    let prompt = as_found(world, p, &location, prompt);
+    let Some(prompt_file) = give_files(world, p, &location, &prompt, cancel).await? else { return Ok(None) };
     let before = worktree.head().await?;
     let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
     let identity = worktree.missing_identity(author).await?;
@@ -287,7 +365,8 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
     } else {
         None
     };
-    let environment = core::environment::agent_environment(world, Some(&p.context), &p.agent).await?;
+    let environment =
+        core::environment::agent_environment(world, Some(&p.context), &p.agent, location.login()).await?;
     let log = open_log(world, p, &environment)?;
     let marker = marker_of(id.as_str());
     record_running(world, p, &before, untracked, &marker, &environment.withheld_names()).await?;
@@ -300,16 +379,19 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
         carry: p.row.carry.clone(),
         role: p.row.execution.role,
         permissions: permissions_of(&p.agent, p.row.execution.role),
-        mcp: mcp_of(world, p).await?,
+        mcp: mcp_of(world, p, &location).await?,
         limits: Limits { cost: left_to_spend(world, p).await?, ..limits_of(&p.agent) },
     };
     // Last, since what is lent must be taken back.
-    let confinement = confine(world, &p.context, &environment, subject_of(world, p)).await?;
+    let subject = subject_of(world, p, &location, cancel);
+    let Some(confinement) = confine(world, &p.context, &environment, subject).await? else {
+        return Ok(None);
+    };
     if let Some(report) = confinement.report() {
         write_sandbox(world, id, report).await?;
     }
     confinement.begin_log(&log);
-    Ok(Some(Ready { lock, prompt_file, identity, environment, log, memo, confinement }))
+    Ok(Some(Ready { lock, location, prompt_file, identity, environment, log, memo, confinement }))
 }
 
 /// Makes ready what a run needs whose process goes on.
@@ -322,18 +404,99 @@ async fn make_ready_again(
     let holder = p.row.execution.id.as_str();
     let lock = core::worktree_lock::lock_workspace(world, &p.task.id, &p.workspace, holder, cancel).await?;
     let Some(lock) = lock else { return Ok(None) };
-    let environment = core::environment::agent_environment(world, Some(&p.context), &p.agent).await?;
+    let Some(location) = core::location::location_of(world, Some(&p.workspace), cancel).await? else {
+        return Ok(None);
+    };
+    let environment =
+        core::environment::agent_environment(world, Some(&p.context), &p.agent, location.login()).await?;
     let log = open_log(world, p, &environment)?;
     log.tell_again();
-    let (prompt_file, memo) = (prompt_file_of(p), memo.clone());
-    let confinement = confine_again(world, &p.context, &environment, subject_of(world, p)).await?;
+    let (prompt_file, memo) = (location.path(&p.workspace, &prompt_file_of(p)), memo.clone());
+    let subject = subject_of(world, p, &location, cancel);
+    let Some(confinement) = confine_again(world, &p.context, &environment, subject).await? else {
+        return Ok(None);
+    };
     confinement.begin_log(&log);
-    Ok(Some(Ready { lock, prompt_file, identity: Vec::new(), environment, log, memo, confinement }))
+    let identity = Vec::new();
+    Ok(Some(Ready { lock, location, prompt_file, identity, environment, log, memo, confinement }))
 }
 
-fn subject_of<'a>(world: &World, p: &'a Prepared) -> Subject<'a> {
-    let given = vec![attachments::attachment_dir(world, &p.task.project_id, &p.task.id)];
-    Subject { agent: Some(&p.agent), given, ..Subject::command_in(Some(&p.workspace)) }
+fn subject_of<'a>(
+    world: &World,
+    p: &'a Prepared,
+    location: &'a Location,
+    cancel: &'a CancellationToken,
+) -> Subject<'a> {
+    let given = vec![given_folder(world, p, location)];
+    Subject { agent: Some(&p.agent), given, ..Subject::command_in(Some(&p.workspace), location, cancel) }
+}
+
+/// The folder with what people attached to the task, as the program finds it.
+fn given_folder(world: &World, p: &Prepared, location: &Location) -> PathBuf {
+    let here = attachments::attachment_dir(world, &p.task.project_id, &p.task.id);
+    match location {
+        Location::Here => here,
+        Location::There(there) => there.folder().join(ATTACHMENTS),
+    }
+}
+
+/// A prompt with the paths of Forge's files as the program finds them.
+fn as_found(world: &World, p: &Prepared, location: &Location, prompt: String) -> String {
+    let Location::There(there) = location else { return prompt };
+    let given = (given_folder(world, p, &Location::Here), given_folder(world, p, location));
+    let around = (task_folder(&p.workspace), there.folder().to_owned());
+    [given, around].into_iter().fold(prompt, |prompt, (here, there)| {
+        prompt.replace(&*here.to_string_lossy(), &there.to_string_lossy())
+    })
+}
+
+/// Writes the prompt where the program finds it, with whatever else it is given beside the worktree; none when the wait
+/// for another machine was stopped.
+async fn give_files(
+    world: &World,
+    p: &Prepared,
+    location: &Location,
+    prompt: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<PathBuf>> {
+    let file = prompt_file_of(p);
+    private_data::write(&file, prompt).await.map_err(EngineError::io("write the prompt"))?;
+    let Location::There(there) = location else { return Ok(Some(file)) };
+    let path = location.path(&p.workspace, &file);
+    let mut files = vec![(path.clone(), prompt.as_bytes().to_vec())];
+    if let Some(plan) = plan::read_plan(&p.workspace).await? {
+        files.push((location.path(&p.workspace, &plan::plan_file(&p.workspace)), plan.into_bytes()));
+    }
+    let (here, given) = (given_folder(world, p, &Location::Here), given_folder(world, p, location));
+    let attach = async {
+        for name in attachments::files_of(&here).await? {
+            files.push((given.join(&name), tokio::fs::read(here.join(&name)).await?));
+        }
+        Ok(())
+    };
+    attach.await.map_err(EngineError::io("read an attachment"))?;
+    for (path, content) in files {
+        // One at a time: each is a message of its own.
+        let file = ProvidedFile { path, content, kind: ProvidedKind::Replacing };
+        let provided = Provided { files: vec![file], ..Provided::default() };
+        if there.provide(world, &provided, cancel).await?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(path))
+}
+
+/// Brings the plan home that an agent wrote on another machine.
+async fn fetch_plan(world: &World, p: &Prepared, location: &Location) -> Result<()> {
+    let Location::There(there) = location else { return Ok(()) };
+    let path = location.path(&p.workspace, &plan::plan_file(&p.workspace));
+    // Only a machine that is given up is not waited for.
+    let plan = there.file(world, &path, plan::MAX_PLAN_BYTES_READ, &CancellationToken::new()).await?;
+    let Some(plan) = plan.map(|plan| String::from_utf8_lossy(&plan).into_owned()) else { return Ok(()) };
+    if plan::read_plan(&p.workspace).await?.as_ref() != Some(&plan) && !plan.trim().is_empty() {
+        plan::write_plan(&p.workspace, &plan).await?;
+    }
+    Ok(())
 }
 
 /// Writes what a run's sandbox came to.
@@ -373,7 +536,11 @@ async fn begin_merge_for(p: &Prepared, worktree: &Worktree) -> Result<()> {
 }
 
 /// Forge's own tools, when the project lets its agents use them and they are served.
-async fn mcp_of(world: &World, p: &Prepared) -> Result<Option<ForgeMcp>> {
+async fn mcp_of(world: &World, p: &Prepared, location: &Location) -> Result<Option<ForgeMcp>> {
+    // The server listens on this computer alone.
+    if matches!(location, Location::There(_)) {
+        return Ok(None);
+    }
     let Some(url) = tokens::mcp_url(world).filter(|_| p.context.settings.mcp.inject) else {
         return Ok(None);
     };
@@ -422,6 +589,7 @@ async fn record_running(
         start_time: 0,
         boot_id: String::new(),
         started_at: world.now(),
+        machine_id: p.workspace.machine_id.clone(),
     };
     tx.processes_mut().insert(&process).await?;
     world

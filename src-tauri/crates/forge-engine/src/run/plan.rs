@@ -33,7 +33,7 @@ const PLAN_FILE: &str = "plan.md";
 /// A plan longer than this is not read by anybody.
 const MAX_PLAN_BYTES: usize = 256 * 1024;
 /// A file larger than this is not taken for a plan.
-const MAX_PLAN_BYTES_READ: u64 = 16 * 1024 * 1024;
+pub(crate) const MAX_PLAN_BYTES_READ: u64 = 16 * 1024 * 1024;
 /// How much of a plan a prompt carries.
 const PLAN_IN_PROMPT_BYTES: usize = 64 * 1024;
 

@@ -145,7 +145,7 @@ async fn try_in(world: &World, agent: &Agent, trial: &str, folder: &std::path::P
     let prompt_file = folder.join("prompt.md");
     tokio::fs::create_dir_all(&tree).await.map_err(EngineError::io("create a folder for the trial"))?;
     private_data::write(&prompt_file, TRIAL_PROMPT).await.map_err(EngineError::io("write the prompt"))?;
-    let environment = core::environment::agent_environment(world, None, agent).await?;
+    let environment = core::environment::agent_environment(world, None, agent, None).await?;
     let redactor = std::sync::Arc::clone(environment.redactor());
     let log = LogWriter::open(&logs, trial, trial, DEFAULT_CAP_BYTES, redactor)?;
     let launch = Launch {

@@ -78,6 +78,7 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
         Verb::AcceptRepository | Verb::UndoRepository => {
             return task::repositories::answer_repository_change_of(world, actor, id, request.verb).await;
         }
+        Verb::GiveUpMachine => return task::machine::give_up_machine(world, id).await,
         Verb::TrustFiles => return task::trusting::trust_files_of(world, actor, id).await,
         Verb::AddEmbedded | Verb::IgnoreEmbedded => {
             return task::repositories::resolve_embedded(world, actor, id, request.verb).await;
@@ -157,6 +158,7 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
         Verb::Hold
         | Verb::Release
         | Verb::ResetWorkspace
+        | Verb::GiveUpMachine
         | Verb::AcceptRepository
         | Verb::UndoRepository
         | Verb::TrustFiles

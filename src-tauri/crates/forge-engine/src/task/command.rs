@@ -3,6 +3,7 @@
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
+use forge_model::machine::required;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, Task, TaskStateConfig};
@@ -33,6 +34,8 @@ use crate::{
 const MAX_TITLE: usize = 500;
 /// The longest description, in bytes.
 const MAX_DESCRIPTION: usize = 256 * 1024;
+/// Why an ordered subtask has no machines of its own.
+const OF_PARENT: &str = "ordered subtasks run on their parent's machine";
 
 /// What is to change of a task.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +56,8 @@ pub struct TaskEdit {
     pub subtask_order: Option<u32>,
     /// Its race; `Some(None)` takes it back.
     pub race: Option<Option<TaskRace>>,
+    /// Labels that its machine must all have; `Some(None)` leaves them to its agent and project.
+    pub machines: Option<Option<Vec<String>>>,
 }
 
 /// Makes a task in the initial state of its project.
@@ -60,6 +65,10 @@ pub(crate) async fn create_task(world: &World, project: &ProjectId, new: NewTask
     let mut findings = text_findings(Some(&new.title), Some(&new.description));
     findings.extend(new.review_config.iter().flat_map(|config| config.findings("review_config")));
     findings.extend(new.merge_config.iter().flat_map(|config| config.findings("merge_config")));
+    findings.extend(new.machines.iter().flat_map(|labels| required::findings(labels, "machines")));
+    if new.machines.is_some() && new.execution_mode == Some(ExecutionMode::OrderedTurn) {
+        findings.push(finding("machines", OF_PARENT));
+    }
     let mut tx = world.store().write().await?;
     let context = core::contexts::context(world, &mut tx, project).await?;
     if let Some(race) = &new.race {
@@ -91,6 +100,7 @@ pub(crate) async fn create_task(world: &World, project: &ProjectId, new: NewTask
         merge_config: new.merge_config.map(MergeConfig::tidied),
         task_state_config: new.task_state_config,
         race: new.race,
+        machines: new.machines,
         ..TaskRow::new(world.new_id(), project.clone(), number, title, initial.name.clone(), now)
     };
     tx.tasks_mut().insert(&row).await?;
@@ -132,6 +142,7 @@ pub(crate) async fn update_task(world: &World, id: &TaskId, version: u32, edit: 
     let mut findings = text_findings(edit.title.as_deref(), edit.description.as_deref());
     findings.extend(edit.review_config.iter().flatten().flat_map(|config| config.findings("review_config")));
     findings.extend(edit.merge_config.iter().flatten().flat_map(|config| config.findings("merge_config")));
+    findings.extend(edit.machines.iter().flatten().flat_map(|labels| required::findings(labels, "machines")));
     if !findings.is_empty() {
         return Err(EngineError::Invalid(findings));
     }
@@ -155,6 +166,12 @@ pub(crate) async fn update_task(world: &World, id: &TaskId, version: u32, edit: 
     };
     row.task_state_config = edit.task_state_config.unwrap_or(row.task_state_config);
     row.race = edit.race.unwrap_or(row.race);
+    if let Some(machines) = edit.machines {
+        if machines.is_some() && is_ordered(&row) {
+            return Err(EngineError::invalid("machines", OF_PARENT));
+        }
+        row.machines = machines;
+    }
     if let Some(order) = edit.subtask_order {
         if !is_ordered(&row) {
             return Err(EngineError::invalid("subtask_order", "only ordered subtasks have an order"));
@@ -262,7 +279,9 @@ pub(crate) async fn delete_task(world: &World, id: &TaskId, version: Option<u32>
     }
     require_unneeded(world, &context, &row).await?;
     let _hold = core::workers::hold(world, id).await;
-    core::confinement::recover(world, &context, id).await?;
+    if !core::confinement::recover(world, &context, id, &world.inner.shutdown.child_token()).await? {
+        return Err(core::location::stopping());
+    }
     for prepare in &world.features().moments.on_delete {
         prepare(world, &context, &row).await?;
     }

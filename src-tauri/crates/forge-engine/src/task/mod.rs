@@ -5,6 +5,7 @@ pub(crate) mod actions;
 pub(crate) mod adopt;
 pub(crate) mod claim;
 pub(crate) mod command;
+pub(crate) mod machine;
 pub(crate) mod moves;
 pub(crate) mod repositories;
 pub(crate) mod reset;

@@ -21,6 +21,7 @@ use crate::{
         confinement::{Confinement, Subject},
         context::task_folder,
         environment::ProgramEnvironment,
+        location::Location,
     },
     error::{Result, whole},
     hook::step::nobody,
@@ -94,12 +95,18 @@ fn command_env(world: &World, call: &Call) -> Vec<(String, String)> {
 }
 
 /// Confines a command of a project to the worktree that is checked, or else to the folder.
-async fn confine(world: &World, call: &Call, environment: &ProgramEnvironment) -> Result<Confinement> {
-    let Some(context) = &call.at.context else { return Ok(Confinement::default()) };
+async fn confine(
+    world: &World,
+    call: &Call,
+    environment: &ProgramEnvironment,
+    cancel: &CancellationToken,
+) -> Result<Option<Confinement>> {
+    let Some(context) = &call.at.context else { return Ok(Some(Confinement::default())) };
     let task = call.at.task.as_ref().map(|(_, workspace)| workspace);
     let folder = task.map_or_else(|| call.at.cwd.clone(), |workspace| PathBuf::from(&workspace.path));
     let given = task.map(task_folder).into_iter().collect();
-    let subject = Subject { folders: vec![folder], given, ..Subject::command_in(None) };
+    let here = Subject::command_in(None, &Location::Here, cancel);
+    let subject = Subject { folders: vec![folder], given, ..here };
     core::confinement::confine(world, context, environment, subject).await
 }
 
@@ -123,8 +130,9 @@ async fn run_validation_command(
         duration_ms: 0,
         diagnoses: None,
     };
-    let confinement = match confine(world, call, environment).await {
-        Ok(confinement) => confinement,
+    let confinement = match confine(world, call, environment, cancel).await {
+        Ok(Some(confinement)) => confinement,
+        Ok(None) => return None,
         Err(error) => return Some(CommandCheck { stderr: whole(&error), ..blank }),
     };
     let process = Command::shell(&SHELL.map(str::to_owned), command, &call.at.cwd, Marker(marker))
@@ -137,6 +145,7 @@ async fn run_validation_command(
     let finished = program::recorded::run_recorded_for(
         world,
         &owner,
+        &Location::Here,
         confinement.of(process),
         cancel,
         (&mut output, environment.redactor()),

@@ -129,6 +129,7 @@ pub(crate) async fn new_record(
     let workspace = Workspace {
         id: world.new_id(),
         task_id: task.id.clone(),
+        machine_id: None,
         status: WorkspaceStatus::Creating,
         path: tree_path(world, context, task).to_string_lossy().into_owned(),
         branch: task_branch(task),

@@ -195,6 +195,7 @@ pub(crate) async fn move_in(
     let workspace = Workspace {
         id: world.new_id(),
         task_id: id.clone(),
+        machine_id: None,
         status: WorkspaceStatus::Active,
         path: path.to_string_lossy().into_owned(),
         branch: own,

@@ -10,7 +10,7 @@ use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_git::Repo;
 use forge_model::event::EventType;
 use forge_model::merge::MergeStatus;
-use forge_model::task::AnnotationType;
+use forge_model::task::{AnnotationType, Waiting};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +25,7 @@ use crate::{
         world::step::{End, Stepping},
     },
     error::Result,
+    machine,
     program::{self},
     trust,
     workspace::{
@@ -110,6 +111,10 @@ async fn have_workspace(
         }
         Found::Absent => (super::new_record(world, repo, &s.context, &s.task).await?, false),
     };
+    let workspace = match placed(world, s, workspace).await? {
+        Ok(workspace) => workspace,
+        Err(waiting) => return Ok(End::Wait(waiting)),
+    };
     let log_id = format!("setup-{}", workspace.id);
     let lock = core::worktree_lock::lock_workspace(world, &s.task.id, &workspace, &log_id, cancel).await?;
     let Some(_lock) = lock else { return Ok(End::Interrupted) };
@@ -131,6 +136,24 @@ async fn have_workspace(
         return Ok(end);
     }
     ready(world, s, workspace, recovered, restarted).await
+}
+
+/// The record with the machine that the worktree is made on. It keeps the one that it has.
+async fn placed(
+    world: &World,
+    s: &Stepping,
+    workspace: Workspace,
+) -> Result<std::result::Result<Workspace, Waiting>> {
+    // Chosen and written in one go: two tasks do not get the same last place.
+    let mut tx = world.store().write().await?;
+    let machine_id = match machine::placing::place(world, &mut tx, &s.context, &s.task).await? {
+        Ok(machine_id) => machine_id,
+        Err(waiting) => return Ok(Err(waiting)),
+    };
+    let placed = Workspace { machine_id, ..workspace };
+    tx.workspaces_mut().put(&placed, world.now()).await?;
+    tx.commit().await?;
+    Ok(Ok(placed))
 }
 
 /// A task that is opened again after its commits were merged as other ones begins at its target: on its old branch
@@ -299,7 +322,10 @@ async fn make_ready(world: &World, p: &Preparation<'_>, cancel: &CancellationTok
         return Ok(Some(not_made(world, p, error).await?));
     }
     world.point("workspace.made");
-    if let Some(end) = copy(world, p, cancel).await? {
+    // No file of the user's checkout goes to another machine.
+    if p.workspace.machine_id.is_none()
+        && let Some(end) = copy(world, p, cancel).await?
+    {
         return Ok(Some(end));
     }
     world.point("workspace.copied");

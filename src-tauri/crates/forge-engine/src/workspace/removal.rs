@@ -18,6 +18,7 @@ use crate::{
         prerequisites::is_done,
     },
     error::{Result, whole},
+    machine,
     workspace::{
         self,
         pool::{Slots, slots_of},
@@ -86,6 +87,10 @@ async fn removed(
     let facts = json!({ "kept_for_reuse": pooled });
     world.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
+    if let Some(machine) = &workspace.machine_id {
+        core::confinement::forget_transfers(&workspace).await?;
+        machine::contact::clear_up_later(world, machine);
+    }
     super::disk::measure_slots_later(world, &context.project.id);
     Ok(())
 }
@@ -136,7 +141,12 @@ async fn back_up_and_remove(
         &format!("cleanup-{}", workspace.id),
     )?;
     require_nobody_in(path).await?;
-    core::confinement::recover_left(world, context, workspace).await?;
+    core::location::require_reachable(world, workspace)?;
+    if !core::confinement::recover_left(world, context, workspace, &world.inner.shutdown.child_token())
+        .await?
+    {
+        return Err(core::location::stopping());
+    }
     super::nested::mend_dot_git(world, context, task, workspace).await?;
     // Only a worktree of this repository can be withdrawn: a `.git` that leads elsewhere would have another repository
     // looked into and written to.

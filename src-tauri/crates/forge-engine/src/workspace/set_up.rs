@@ -5,7 +5,6 @@ use forge_git::Repo;
 use forge_model::event::EventType;
 use forge_model::task::{AnnotationType, Evidence, WaitReason};
 use forge_model::workspace::Workspace;
-use std::path::Path;
 use std::time::Duration;
 
 use forge_agents::log::NewEntry;
@@ -82,17 +81,22 @@ pub(crate) async fn set_up(
     cancel: &CancellationToken,
 ) -> Result<Option<End>> {
     let s = p.s;
-    let environment = core::environment::command_environment(world, &s.context).await?;
-    let subject = Subject::command_in(Some(p.workspace));
-    let mut confinement = core::confinement::confine(world, &s.context, &environment, subject).await?;
+    let Some(location) = core::location::location_of(world, Some(p.workspace), cancel).await? else {
+        return Ok(Some(End::Interrupted));
+    };
+    let environment = core::environment::command_environment(world, &s.context, location.login()).await?;
+    let subject = Subject::command_in(Some(p.workspace), &location, cancel);
+    let confined = core::confinement::confine(world, &s.context, &environment, subject).await?;
+    let Some(mut confinement) = confined else { return Ok(Some(End::Interrupted)) };
+    let variables = program::given::task_env(world, &s.context, &s.task, Some(p.workspace));
     let command = Command::shell(
         environment.shell(),
         script,
-        Path::new(&p.workspace.path),
+        &location.worktree(p.workspace),
         Marker(format!("{}-{index}", p.log_id)),
     )
     .base(environment.base())
-    .envs(program::given::task_env(world, &s.context, &s.task, Some(p.workspace)))
+    .envs(location.variables(Some(p.workspace), variables))
     .timeout(Duration::from_secs(u64::from(SETUP_TIMEOUT_SECONDS)));
     let entry = |status, exit_code: Option<i32>| NewEntry {
         status: Some(status),
@@ -109,6 +113,7 @@ pub(crate) async fn set_up(
     let finished = program::recorded::run_recorded(
         world,
         &s.task,
+        &location,
         confinement.of(command),
         cancel,
         (&mut output, environment.redactor()),

@@ -5,6 +5,7 @@ use forge_model::{
     execution::{Execution, Usage},
     fix::FixProposal,
     log::{LogEntry, LogPage},
+    machine::{Machine, MachineContact},
     race::RaceBadge,
     review::{Review, ReviewStatus, Verdict},
     sandbox::SandboxState,
@@ -12,7 +13,7 @@ use forge_model::{
     words::{counted, dollars},
 };
 
-use crate::shown::table;
+use crate::{labels, shown::table};
 
 /// Tasks, a line each.
 pub(super) fn list(page: &Page<Task>) -> String {
@@ -97,7 +98,12 @@ fn open_fixes(fixes: &[FixProposal]) -> Vec<String> {
 }
 
 /// One task.
-pub(super) fn task(task: &Task, review: Option<&Review>, fixes: &[FixProposal]) -> String {
+pub(super) fn task(
+    task: &Task,
+    machine: Option<&Machine>,
+    review: Option<&Review>,
+    fixes: &[FixProposal],
+) -> String {
     let mut lines = vec![
         format!("#{} {}", task.number, task.title),
         format!("state     {}", task.status),
@@ -122,6 +128,7 @@ pub(super) fn task(task: &Task, review: Option<&Review>, fixes: &[FixProposal]) 
             changed.uncommitted.len()
         ));
     }
+    lines.extend(where_it_runs(task, machine));
     if let Some(workspace) = &task.workspace {
         lines.push(format!("branch    {}", workspace.branch));
         lines.push(format!("worktree  {} ({})", workspace.path, workspace.status));
@@ -138,6 +145,16 @@ pub(super) fn task(task: &Task, review: Option<&Review>, fixes: &[FixProposal]) 
         lines.push(task.description.trim_end().to_owned());
     }
     printable(&lines.join("\n"))
+}
+
+/// The machine that a task's worktree is on, and the labels that it requires itself.
+fn where_it_runs(task: &Task, machine: Option<&Machine>) -> Vec<String> {
+    let on = machine.map(|machine| match machine.contact {
+        MachineContact::Unreachable => format!("machine   {} (unreachable)", machine.name),
+        MachineContact::Live | MachineContact::Unknown => format!("machine   {}", machine.name),
+    });
+    let required = task.machines.as_ref().map(|required| format!("requires  {}", labels::shown(required)));
+    on.into_iter().chain(required).collect()
 }
 
 /// The latest review of a task.
@@ -253,6 +270,19 @@ mod tests {
         assert_eq!(noted(json!({ "review": awaited })), "ready for your review");
         assert_eq!(noted(json!({ "live": sample::live("") })), "agent running");
         assert_eq!(noted(json!({ "unmerged_commits": 2 })), "");
+    }
+
+    #[test]
+    fn a_task_names_its_machine_and_what_it_requires() {
+        let machine = |contact: &str| sample::machine(json!({ "contact": contact }));
+        let plain = sample::task(json!({}));
+        assert_eq!(where_it_runs(&plain, None), [""; 0]);
+        let required = sample::task(json!({ "machines": ["gpu", "big"] }));
+        let told = where_it_runs(&required, Some(&machine("live")));
+        assert_eq!(told, ["machine   box", "requires  gpu, big"]);
+        let local = sample::task(json!({ "machines": [] }));
+        let told = where_it_runs(&local, Some(&machine("unreachable")));
+        assert_eq!(told, ["machine   box (unreachable)", "requires  local"]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use forge_keeper::{Provided, ProvidedFile, ProvidedKind};
 use forge_model::environment::Variables;
 
 use super::folder_in;
@@ -19,41 +20,77 @@ pub(super) fn temporary(variables: &Variables) -> Vec<PathBuf> {
     usual.into_iter().chain(folder_in(variables, "TMPDIR")).collect()
 }
 
-/// The caches that are there, or that are made since their program cannot make them when it is confined.
-pub(super) fn writable(variables: &Variables) -> Vec<PathBuf> {
-    let Some(home) = folder_in(variables, "HOME").filter(|home| home.is_dir()) else { return Vec::new() };
-    let of = |name: &str, usual: &str| folder_in(variables, name).unwrap_or_else(|| home.join(usual));
-    let mut caches = vec![of("XDG_CACHE_HOME", ".cache"), of("npm_config_cache", ".npm")];
-    let cargo = of("CARGO_HOME", ".cargo");
-    let cargo_files =
-        [".package-cache", ".package-cache-mutate", ".global-cache"].map(|name| cargo.join(name));
-    if cargo.is_dir() {
-        caches.extend(["registry", "git"].map(|name| cargo.join(name)));
-        // Locks that are empty, and a database that begins empty.
-        cargo_files.iter().for_each(|file| made_file(file));
+/// What package managers and compilers share, in the home of somebody's environment.
+#[derive(Debug, Default)]
+pub(super) struct Caches {
+    /// Folders that are made, since a confined program cannot make them.
+    made: Vec<PathBuf>,
+    /// Folders that are made where the one that they belong to is there.
+    parts: Vec<PathBuf>,
+    /// Files that are made where their folder is there: locks that are empty, and a database that begins empty.
+    locks: Vec<PathBuf>,
+    /// What is opened when it is there.
+    others: Vec<PathBuf>,
+}
+
+impl Caches {
+    /// Those that an environment names, by their usual places where it does not.
+    pub(super) fn of(variables: &Variables) -> Self {
+        let Some(home) = folder_in(variables, "HOME") else { return Self::default() };
+        let of = |name: &str, usual: &str| folder_in(variables, name).unwrap_or_else(|| home.join(usual));
+        let made = vec![of("XDG_CACHE_HOME", ".cache"), of("npm_config_cache", ".npm")];
+        let cargo = of("CARGO_HOME", ".cargo");
+        let locks = [".package-cache", ".package-cache-mutate", ".global-cache"].map(|name| cargo.join(name));
+        let parts = ["registry", "git"].map(|name| cargo.join(name));
+        let gradle = of("GRADLE_USER_HOME", ".gradle");
+        let mut others: Vec<PathBuf> =
+            [".tmp", "caches", "daemon", "jdks", "native", "notifications", "wrapper"]
+                .map(|name| gradle.join(name))
+                .into();
+        others.extend(folder_in(variables, "GOMODCACHE"));
+        others.push(folder_in(variables, "GOPATH").unwrap_or_else(|| home.join("go")).join("pkg"));
+        others.push(of("NUGET_PACKAGES", ".nuget/packages"));
+        let usual = [
+            ".bun/install/cache",
+            ".bundle/cache",
+            ".ccache",
+            ".local/share/pnpm/store",
+            ".local/share/uv",
+            ".m2/repository",
+            ".yarn/berry/cache",
+        ];
+        others.extend(usual.map(|name| home.join(name)));
+        Self { made, parts: parts.into(), locks: locks.into(), others }
     }
-    caches.iter().for_each(|folder| made_folder(folder));
-    caches.extend(cargo_files);
-    let gradle = of("GRADLE_USER_HOME", ".gradle");
-    caches.extend(
-        [".tmp", "caches", "daemon", "jdks", "native", "notifications", "wrapper"]
-            .map(|name| gradle.join(name)),
-    );
-    caches.extend(folder_in(variables, "GOMODCACHE"));
-    caches.push(folder_in(variables, "GOPATH").unwrap_or_else(|| home.join("go")).join("pkg"));
-    caches.push(of("NUGET_PACKAGES", ".nuget/packages"));
-    let others = [
-        ".bun/install/cache",
-        ".bundle/cache",
-        ".ccache",
-        ".local/share/pnpm/store",
-        ".local/share/uv",
-        ".m2/repository",
-        ".yarn/berry/cache",
-    ];
-    caches.extend(others.map(|name| home.join(name)));
-    caches.retain(|path| path.exists());
-    caches
+
+    /// Makes on this computer what is made, and tells what is there.
+    pub(super) fn make_here(self, variables: &Variables) -> Vec<PathBuf> {
+        if folder_in(variables, "HOME").is_none_or(|home| !home.is_dir()) {
+            return Vec::new();
+        }
+        let Self { made, parts, locks, others } = self;
+        let belongs = |path: &&PathBuf| path.parent().is_some_and(Path::is_dir);
+        made.iter().chain(parts.iter().filter(belongs)).for_each(|folder| made_folder(folder));
+        locks.iter().filter(belongs).for_each(|file| made_file(file));
+        let all = made.into_iter().chain(parts).chain(locks).chain(others);
+        all.filter(|path| path.exists()).collect()
+    }
+
+    /// What is to be made on another machine.
+    pub(super) fn provided(&self) -> Provided {
+        let lock = |path: &PathBuf| ProvidedFile {
+            path: path.clone(),
+            content: Vec::new(),
+            kind: ProvidedKind::WhereItsFolderIs,
+        };
+        let (folders, parts) = (self.made.clone(), self.parts.clone());
+        Provided { folders, parts, files: self.locks.iter().map(lock).collect() }
+    }
+
+    /// All of them.
+    pub(super) fn paths(self) -> impl Iterator<Item = PathBuf> {
+        self.made.into_iter().chain(self.parts).chain(self.locks).chain(self.others)
+    }
 }
 
 /// A program that finds no cache says so itself.
@@ -80,7 +117,7 @@ mod tests {
             fs::create_dir_all(home.path().join(folder)).unwrap();
         }
         let variables = Variables::from([("HOME".into(), home.path().into())]);
-        let opened = writable(&variables);
+        let opened = Caches::of(&variables).make_here(&variables);
         let is_open = |path: &str| opened.iter().any(|open| home.path().join(path).starts_with(open));
         for open in
             [".cargo/registry/x", ".cargo/.package-cache", ".npm/_cacache", ".cache/pip", ".gradle/caches/x"]

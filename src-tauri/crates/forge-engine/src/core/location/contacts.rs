@@ -1,14 +1,15 @@
-//! The machines that this engine asked something, and whether they can be reached.
+//! The machines that this engine asked something, whether they can be reached, and the keeper of each.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     path::PathBuf,
     sync::{Arc, Mutex},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
-use forge_keeper::Place;
-use forge_machines::{Contact, Fault, KeeperProgram, MachineConfig, SshConfig, SshMachine};
+use forge_exec::Variables;
+use forge_keeper::{Keeper, Place};
+use forge_machines::{Contact, EnvironmentError, Fault, KeeperProgram, MachineConfig, SshConfig, SshMachine};
 use forge_model::event::EventType;
 use forge_model::ids::MachineId;
 use forge_model::machine::{Machine, MachineContact, MachineFault};
@@ -16,6 +17,7 @@ use forge_model::time::Timestamp;
 use forge_store::Tx;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
 
 use crate::{
     EngineError, World,
@@ -29,33 +31,87 @@ const CONTROL_FOLDER: &str = "ssh";
 /// The program.
 const SSH: &str = "ssh";
 
+/// How long programs on a machine go on without being asked anything. Its keeper cannot tell an engine that is gone
+/// from a connection that is cut or a computer that sleeps, and only a person gives a machine up.
+const PATIENCE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 #[derive(Default)]
-struct Contacts(Mutex<HashMap<MachineId, SshMachine>>);
+struct Contacts(Mutex<HashMap<MachineId, Asked>>);
+
+/// A machine as it is asked. Cheap to clone: all clones share one session, and what is known of the machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// The way to it.
+    pub ssh: SshMachine,
+    /// What runs programs there.
+    pub keeper: Keeper,
+    login: Arc<OnceCell<Arc<Variables>>>,
+}
+
+impl Asked {
+    /// The environment that a login there sets up.
+    ///
+    /// # Errors
+    /// When the machine cannot be used, or its profile ends the shell.
+    pub(crate) async fn login(&self) -> std::result::Result<Arc<Variables>, EnvironmentError> {
+        self.login.get_or_try_init(|| self.ssh.login_environment()).await.cloned()
+    }
+
+    pub(crate) fn is_unreachable(&self) -> bool {
+        matches!(&*self.ssh.contact().borrow(), Contact::Unreachable { .. })
+    }
+}
 
 /// The machine as it is asked: one handle for all who ask.
 ///
 /// # Errors
 /// When the program of the keeper cannot be read, or no folder for its sessions can be made.
-pub(super) async fn asked(world: &World, machine: &Machine) -> Result<SshMachine> {
+pub(crate) async fn asked(world: &World, machine: &Machine) -> Result<Asked> {
     let contacts = world.part::<Contacts>();
     if let Some(known) = locked(&contacts.0).get(&machine.id) {
         return Ok(known.clone());
     }
     let config = config_of(world, machine.ssh.clone(), machine.root.clone()).await?;
-    let made = SshMachine::new(config);
-    let kept = locked(&contacts.0).entry(machine.id.clone()).or_insert_with(|| made.clone()).clone();
-    tell_changes(world, &machine.id, &kept);
+    let ssh = SshMachine::new(config);
+    let keeper = ssh.keeper(world.keeper().epoch(), PATIENCE);
+    let made = Asked { ssh, keeper, login: Arc::default() };
+    let kept = match locked(&contacts.0).entry(machine.id.clone()) {
+        Entry::Occupied(known) => return Ok(known.get().clone()),
+        Entry::Vacant(free) => free.insert(made).clone(),
+    };
+    tell_changes(world, &machine.id, &kept.ssh);
     Ok(kept)
 }
 
+/// The keeper of a machine; that of this computer when none is named.
+///
+/// # Errors
+/// When the machine is not known any more.
+pub(crate) async fn keeper_of(world: &World, machine: Option<&MachineId>) -> Result<Keeper> {
+    let Some(id) = machine else { return Ok(world.keeper().clone()) };
+    let found = world.store().read().await?.machines().get(id).await?;
+    let machine = found.ok_or_else(|| EngineError::not_found("machine", id))?;
+    Ok(asked(world, &machine).await?.keeper)
+}
+
+/// From now on, runs on machines go on without this engine.
+pub(crate) fn leave_running(world: &World) {
+    locked(&world.part::<Contacts>().0).values().for_each(|known| known.keeper.leave_running());
+}
+
+/// A machine that was asked before, if it was.
+pub(crate) fn known(world: &World, id: &MachineId) -> Option<Asked> {
+    locked(&world.part::<Contacts>().0).get(id).cloned()
+}
+
 /// Drops the way to a machine: the next who asks finds it anew.
-pub(super) fn forget(world: &World, id: &MachineId) {
+pub(crate) fn forget(world: &World, id: &MachineId) {
     locked(&world.part::<Contacts>().0).remove(id);
 }
 
 /// The machine with what is known of the contact.
-pub(super) fn with_contact(world: &World, mut machine: Machine) -> Machine {
-    let known = locked(&world.part::<Contacts>().0).get(&machine.id).map(|known| known.contact());
+pub(crate) fn with_contact(world: &World, mut machine: Machine) -> Machine {
+    let known = locked(&world.part::<Contacts>().0).get(&machine.id).map(|known| known.ssh.contact());
     let contact = known.map_or(Contact::Unknown, |known| known.borrow().clone());
     (machine.contact, machine.contact_since, machine.contact_error) = match contact {
         Contact::Unknown => (MachineContact::Unknown, None, None),
@@ -68,7 +124,7 @@ pub(super) fn with_contact(world: &World, mut machine: Machine) -> Machine {
 }
 
 /// What is needed to reach a machine from here.
-pub(super) async fn config_of(
+pub(crate) async fn config_of(
     world: &World,
     ssh: forge_model::machine::SshConfig,
     root: String,
@@ -108,31 +164,42 @@ fn owner_of(world: &World) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Tells windows whenever the contact changes, for as long as somebody asks the machine.
+/// Tells windows and the tasks there whenever the contact changes, for as long as somebody asks the machine.
 fn tell_changes(world: &World, id: &MachineId, machine: &SshMachine) {
     let (world, id, mut contact) = (world.clone(), id.clone(), machine.contact());
     in_background(&world.clone(), async move {
-        while contact.changed().await.is_ok() {
+        loop {
+            tokio::select! {
+                changed = contact.changed() => if changed.is_err() { return },
+                () = world.inner.shutdown.cancelled() => return,
+            }
+            let is_live = contact.borrow_and_update().is_live();
             let tell = async {
                 let mut tx = world.store().write().await?;
                 machine_changed(&world, &mut tx, &id).await?;
-                Ok::<(), EngineError>(tx.commit().await?)
+                tx.commit().await?;
+                for changed in &world.features().moments.on_contact {
+                    changed(&world, &id, is_live).await?;
+                }
+                Ok::<(), EngineError>(())
             };
             if let Err(error) = tell.await {
                 tracing::warn!(machine = %id, %error, "failed to tell of the contact with a machine");
             }
+            // Tasks that wait for a machine look again.
+            super::super::scheduler::wake_waiting(&world);
         }
     });
 }
 
 /// Records that a machine, or the contact with it, is another one now.
-pub(super) async fn machine_changed(world: &World, tx: &mut Tx, id: &MachineId) -> Result<()> {
+pub(crate) async fn machine_changed(world: &World, tx: &mut Tx, id: &MachineId) -> Result<()> {
     tx.emit(EventType::MachineChanged, world.now(), None, None, id.as_str(), &json!({})).await?;
     Ok(())
 }
 
 /// What a person is told of a fault.
-pub(super) fn told(fault: &Fault) -> MachineFault {
+pub(crate) fn told(fault: &Fault) -> MachineFault {
     MachineFault { message: fault.to_string(), remedy: fault.remedy() }
 }
 

@@ -1,0 +1,23 @@
+//! Tasks whose machine a person gave up: whoever waits for it on their behalf stops waiting.
+
+use std::{collections::HashMap, sync::Mutex};
+
+use forge_model::ids::TaskId;
+use tokio_util::sync::CancellationToken;
+
+use crate::{World, core::sync::locked};
+
+#[derive(Default)]
+struct GivenUp(Mutex<HashMap<TaskId, CancellationToken>>);
+
+/// Fires when the machine that the task is on now is given up.
+pub(crate) fn token(world: &World, task: &TaskId) -> CancellationToken {
+    locked(&world.part::<GivenUp>().0).entry(task.clone()).or_default().clone()
+}
+
+/// Has nobody wait for the task's machine any more. The next one that it comes to is waited for again.
+pub(crate) fn give_up(world: &World, task: &TaskId) {
+    if let Some(token) = locked(&world.part::<GivenUp>().0).remove(task) {
+        token.cancel();
+    }
+}

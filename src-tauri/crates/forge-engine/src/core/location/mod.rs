@@ -1,0 +1,356 @@
+//! Where the programs of a task run: on this computer, or on the machine that its worktree names.
+//!
+//! A task keeps its worktree here wherever its programs run. On another machine they work in a copy of it, which is
+//! sent before the first of them begins and fetched when the last one has ended (`core/confinement`).
+//!
+//! Invariants: nothing that cannot be reached is taken for ended; whoever waits for a machine stops waiting when a
+//! person gives it up, and when this engine ends.
+
+pub(crate) mod contacts;
+pub(crate) mod given_up;
+pub(crate) mod left_there;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use forge_exec::{SandboxSupport, Variables, sandbox_support};
+use forge_keeper::{Connector as _, FarTree, Keeper, Provided, Refusal, RunState, TransferError};
+use forge_machines::EnvironmentError;
+use forge_model::ids::{MachineId, TaskId};
+use forge_model::workspace::Workspace;
+use tokio_util::sync::CancellationToken;
+
+use crate::{EngineError, World, core::context::task_folder, error::Result};
+
+use contacts::Asked;
+
+/// The variable that names the user's repository.
+const REPO_PATH: &str = "FORGE_REPO_PATH";
+
+/// The folder of a keeper with the objects that copies of worktrees share.
+const MIRRORS: &str = "mirrors";
+
+/// Where the programs of a task run.
+#[derive(Debug, Clone)]
+pub(crate) enum Location {
+    /// On this computer.
+    Here,
+    /// On another machine.
+    There(Box<There>),
+}
+
+/// A task's place on another machine.
+#[derive(Debug, Clone)]
+pub(crate) struct There {
+    pub machine: MachineId,
+    /// The environment that a login there sets up.
+    pub login: Arc<Variables>,
+    /// The copy of the worktree.
+    pub tree: Arc<FarTree>,
+    /// What the kernel there can confine.
+    pub support: SandboxSupport,
+    /// Where the copy is.
+    worktree: PathBuf,
+    /// The folder of the task there, with the copy and whatever else its programs are given.
+    folder: PathBuf,
+    /// Where that machine's keeper has all of its files.
+    keepers_folder: PathBuf,
+    asked: Asked,
+    task: TaskId,
+    project: String,
+    given_up: CancellationToken,
+}
+
+impl Location {
+    /// What runs the programs.
+    pub(crate) fn keeper(&self, world: &World) -> Keeper {
+        match self {
+            Self::Here => world.keeper().clone(),
+            Self::There(there) => there.asked.keeper.clone(),
+        }
+    }
+
+    /// The machine; none for this computer.
+    pub(crate) fn machine(&self) -> Option<&MachineId> {
+        match self {
+            Self::Here => None,
+            Self::There(there) => Some(&there.machine),
+        }
+    }
+
+    /// The environment that a login sets up on another machine.
+    pub(crate) fn login(&self) -> Option<&Variables> {
+        match self {
+            Self::Here => None,
+            Self::There(there) => Some(&there.login),
+        }
+    }
+
+    /// Where the programs find the worktree.
+    pub(crate) fn worktree(&self, workspace: &Workspace) -> PathBuf {
+        match self {
+            Self::Here => PathBuf::from(&workspace.path),
+            Self::There(there) => there.worktree(),
+        }
+    }
+
+    /// Variables of Forge as the programs get them: paths lead to the copy there, and there is no repository of the user.
+    pub(crate) fn variables(
+        &self,
+        workspace: Option<&Workspace>,
+        here: impl IntoIterator<Item = (String, String)>,
+    ) -> Vec<(String, String)> {
+        let is_here = matches!(self, Self::Here);
+        let known = here.into_iter().filter(|(name, _)| is_here || name != REPO_PATH);
+        let moved = |value: String| match workspace {
+            Some(workspace) => self.path(workspace, Path::new(&value)).to_string_lossy().into_owned(),
+            None => value,
+        };
+        known.map(|(name, value)| (name, moved(value))).collect()
+    }
+
+    /// A path in the worktree or beside it as the programs find it; any other one as it is.
+    pub(crate) fn path(&self, workspace: &Workspace, here: &Path) -> PathBuf {
+        let Self::There(there) = self else { return here.to_owned() };
+        let beside = |rest: &Path| there.folder.join(rest).components().collect();
+        match (here.strip_prefix(&workspace.path), here.strip_prefix(task_folder(workspace))) {
+            (Ok(rest), _) => there.worktree().join(rest).components().collect(),
+            (_, Ok(rest)) => beside(rest),
+            _ => here.to_owned(),
+        }
+    }
+
+    /// What the kernel can confine where the programs run.
+    pub(crate) fn sandbox_support(&self) -> SandboxSupport {
+        match self {
+            Self::Here => sandbox_support(),
+            Self::There(there) => there.support,
+        }
+    }
+}
+
+impl There {
+    /// The copy of the worktree.
+    pub(crate) fn worktree(&self) -> PathBuf {
+        self.worktree.clone()
+    }
+
+    /// The folder of the task, which holds the copy.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// What programs there have to be able to read of the keeper's files.
+    pub(crate) fn readable(&self) -> Vec<PathBuf> {
+        vec![self.folder.clone(), self.keepers_folder.join(MIRRORS)]
+    }
+
+    /// What they must not read besides.
+    pub(crate) fn hidden(&self) -> Vec<PathBuf> {
+        vec![self.keepers_folder.clone()]
+    }
+
+    /// Makes room for the copy of a worktree: what the machine has of the task, and what this computer does not know
+    /// of, is kept as a backup. `known` is what was sent or fetched last. False when the wait for the machine was stopped.
+    ///
+    /// # Errors
+    /// When it cannot be fetched or kept.
+    pub(crate) async fn make_room(
+        &self,
+        world: &World,
+        known: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<bool> {
+        // Asked now: programs of the task that ended meanwhile had it sent and fetched, too.
+        let Some(standing) = self.reached(world, cancel, || self.tree.stand()).await? else {
+            return Ok(false);
+        };
+        if standing.holds.is_some() && standing.holds.as_deref() != known {
+            left_there::keep_and_remove(world, &self.asked, self.task.as_str(), &self.project).await?;
+        }
+        Ok(true)
+    }
+
+    /// Makes folders and files there.
+    ///
+    /// # Errors
+    /// What is refused there, and that this engine ends.
+    pub(crate) async fn provide(
+        &self,
+        world: &World,
+        provided: &Provided,
+        cancel: &CancellationToken,
+    ) -> Result<Option<()>> {
+        let provide = || async { Ok(self.asked.keeper.provide(provided).await?) };
+        self.reached(world, cancel, provide).await
+    }
+
+    /// A file there, up to a size; none when there is none.
+    ///
+    /// # Errors
+    /// What is refused there, and that this engine ends.
+    pub(crate) async fn file(
+        &self,
+        world: &World,
+        path: &Path,
+        most: u64,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Vec<u8>>> {
+        let read = || async { Ok(self.asked.keeper.file(path, most).await?) };
+        Ok(self.reached(world, cancel, read).await?.flatten())
+    }
+
+    /// All that the keeper there has; none when the wait for the machine was stopped.
+    ///
+    /// # Errors
+    /// What is refused there, and that this engine ends.
+    pub(crate) async fn runs(
+        &self,
+        world: &World,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Vec<RunState>>> {
+        let ask = || async { Ok(self.asked.keeper.runs().await?) };
+        self.reached(world, cancel, ask).await
+    }
+
+    /// Ends all that runs there for the task, whose engine is gone. False when the wait for the machine was stopped.
+    ///
+    /// # Errors
+    /// What is refused there, and that this engine ends.
+    pub(crate) async fn end_all(&self, world: &World, cancel: &CancellationToken) -> Result<bool> {
+        let keeper = &self.asked.keeper;
+        let end = || async {
+            for run in keeper.runs().await?.iter().filter(|run| run.task == self.task.as_str()) {
+                keeper.forget(&run.id).await?;
+            }
+            Ok(())
+        };
+        Ok(self.reached(world, cancel, end).await?.is_some())
+    }
+
+    /// Does something there, again whenever the machine cannot be reached; none when the machine was given up or
+    /// `cancel` was fired first.
+    ///
+    /// # Errors
+    /// What is refused there, and that this engine ends.
+    pub(crate) async fn reached<T, F>(
+        &self,
+        world: &World,
+        cancel: &CancellationToken,
+        act: impl Fn() -> F,
+    ) -> Result<Option<T>>
+    where
+        F: Future<Output = Result<T, TransferError>>,
+    {
+        let stop = Stop { cancel, given_up: &self.given_up };
+        reached(world, &self.asked, stop, act).await
+    }
+}
+
+/// What ends the wait for a machine.
+#[derive(Clone, Copy)]
+struct Stop<'s> {
+    cancel: &'s CancellationToken,
+    given_up: &'s CancellationToken,
+}
+
+async fn reached<T, F>(world: &World, asked: &Asked, stop: Stop<'_>, act: impl Fn() -> F) -> Result<Option<T>>
+where
+    F: Future<Output = Result<T, TransferError>>,
+{
+    loop {
+        let acted = tokio::select! {
+            biased;
+            () = stop.given_up.cancelled() => return Ok(None),
+            () = stop.cancel.cancelled() => return Ok(None),
+            acted = act() => acted,
+        };
+        match acted {
+            Ok(done) => return Ok(Some(done)),
+            Err(error) if !error.is_unreachable() => return Err(EngineError::Transfer(error)),
+            Err(error) => tracing::info!(%error, "waiting for a machine"),
+        }
+        tokio::select! {
+            () = asked.ssh.reachable() => {}
+            () = stop.given_up.cancelled() => return Ok(None),
+            () = stop.cancel.cancelled() => return Ok(None),
+            () = world.inner.shutdown.cancelled() => return Err(stopping()),
+        }
+    }
+}
+
+/// What is told when this engine ends while a machine is waited for.
+pub(crate) fn stopping() -> EngineError {
+    EngineError::conflict(crate::ConflictCode::Stopping, "Forge is stopping")
+}
+
+/// Refuses while the machine of a worktree is known not to be reachable.
+///
+/// # Errors
+/// That it cannot be reached.
+pub(crate) fn require_reachable(world: &World, workspace: &Workspace) -> Result<()> {
+    let asked = workspace.machine_id.as_ref().and_then(|id| contacts::known(world, id));
+    if asked.is_some_and(|asked| asked.is_unreachable()) {
+        let message = "its machine cannot be reached: wait for it, or give it up";
+        return Err(EngineError::conflict(crate::ConflictCode::InUse, message));
+    }
+    Ok(())
+}
+
+/// Where the programs of a task run that has this worktree. Another machine is waited for: none when `cancel` was fired
+/// first, or the machine was given up.
+///
+/// # Errors
+/// When the machine is not known any more, or refuses what a task needs there.
+pub(crate) async fn location_of(
+    world: &World,
+    workspace: Option<&Workspace>,
+    cancel: &CancellationToken,
+) -> Result<Option<Location>> {
+    let Some((workspace, id)) = workspace.and_then(|it| Some((it, it.machine_id.as_ref()?))) else {
+        return Ok(Some(Location::Here));
+    };
+    let mut conn = world.store().read().await?;
+    let machine = conn.machines().get(id).await?.ok_or_else(|| EngineError::not_found("machine", id))?;
+    let task = &workspace.task_id;
+    let project = conn.tasks().get(task).await?.map(|task| task.project_id);
+    let project = project.ok_or_else(|| EngineError::not_found("task", task))?;
+    drop(conn);
+    let asked = contacts::asked(world, &machine).await?;
+    let given_up = given_up::token(world, task);
+    let find = || async {
+        // First: whatever else is asked goes over its connection.
+        let support = asked.keeper.sandbox_support().await?;
+        let login = asked.login().await.map_err(|error| match error {
+            EnvironmentError::Machine(fault) => TransferError::Unreachable(std::io::Error::other(fault)),
+            error @ EnvironmentError::NoAnswer { .. } => {
+                TransferError::Refused(Refusal::System(error.to_string()))
+            }
+        })?;
+        let tree = asked.keeper.far_tree(task.as_str(), project.as_str(), &login);
+        let standing = tree.stand().await?;
+        Ok((login, tree, standing, support))
+    };
+    let stop = Stop { cancel, given_up: &given_up };
+    let Some((login, tree, standing, support)) = reached(world, &asked, stop, find).await? else {
+        return Ok(None);
+    };
+    let worktree = standing.path;
+    let above = |depth: usize| worktree.ancestors().nth(depth).unwrap_or(&worktree).to_owned();
+    let (folder, keepers_folder) = (above(1), above(3));
+    Ok(Some(Location::There(Box::new(There {
+        machine: machine.id,
+        project: project.0,
+        login,
+        tree: Arc::new(tree),
+        support,
+        worktree,
+        folder,
+        keepers_folder,
+        asked,
+        task: workspace.task_id.clone(),
+        given_up,
+    }))))
+}

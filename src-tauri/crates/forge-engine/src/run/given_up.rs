@@ -1,0 +1,38 @@
+//! Runs on a machine that a person gave up.
+
+use forge_agents::marker_of;
+use forge_model::execution::{Execution, ExecutionError};
+use forge_model::ids::ExecutionId;
+
+use crate::{World, core, error::Result, run};
+
+/// What a run ends with whose machine was given up.
+const ABANDONED: &str = "abandoned";
+
+/// Ends a run without its machine: what was lent is taken back as it was, its token is worth nothing any more, and it
+/// begins anew elsewhere. What the machine has of it is kept as a backup when it comes back.
+pub(crate) async fn abandon(world: &World, id: &ExecutionId) -> Result<()> {
+    let mut conn = world.store().read().await?;
+    let Some(row) = conn.executions().get(id).await?.filter(|row| row.execution.finished_at.is_none()) else {
+        return Ok(());
+    };
+    let Some(task) = conn.tasks().get(&row.execution.task_id).await? else { return Ok(()) };
+    let context = core::contexts::context_of(world, &mut conn, &task).await?;
+    let workspace = conn.workspaces().last(&task.id).await?;
+    drop(conn);
+    if let Some(workspace) = workspace {
+        core::confinement::take_back_unfetched(world, &context, &workspace).await?;
+    }
+    let mut tx = world.store().write().await?;
+    let error = ExecutionError {
+        code: ABANDONED.to_owned(),
+        message: "its machine was given up".to_owned(),
+        remedy: "What the machine has of it is kept as a backup of the task when it can be reached again."
+            .to_owned(),
+    };
+    let run = Execution { error: Some(error), ..row.execution };
+    tx.processes_mut().delete(&marker_of(id.as_str()).0).await?;
+    tx.approvals_mut().expire(id, None, world.now()).await?;
+    run::lost::lose_run(world, &mut tx, &task, run).await?;
+    Ok(tx.commit().await?)
+}
