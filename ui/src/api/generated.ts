@@ -1356,6 +1356,11 @@ export type CreateTask = {
 	task_state_config?: TaskStateConfig | null,
 	/**  Race settings that override the project's. */
 	race?: TaskRace | null,
+	/**
+	 *  Labels that the task's machine must all have, none for this computer; the agent's or the project's when
+	 *  absent.
+	 */
+	machines?: string[] | null,
 	/**  Roles and their holders: an agent's id or `"user"`. */
 	roles?: { [key in string]: string | null } | null,
 	/**  Tasks that this one depends on. */
@@ -1819,6 +1824,8 @@ export type Execution = {
 	role: ExecutionRole,
 	/**  The agent. */
 	agent_id: AgentId,
+	/**  The machine that it runs on; none for this computer. */
+	machine_id: MachineId | null,
 	/**  1, 2, ... per task and role. */
 	attempt: number,
 	/**  Where it is. */
@@ -2719,6 +2726,8 @@ export type ListTasks = {
 	status?: string[] | null,
 	/**  Filter: substring of title, description or number. */
 	q?: string | null,
+	/**  Only tasks whose worktree is on this machine, by id or name; `local` for this computer. */
+	machine?: string | null,
 	/**  Page size, 1 to 200; 50 when absent. */
 	limit?: number | null,
 	/**  Cursor from the previous page's `next_cursor`. */
@@ -2877,6 +2886,10 @@ export type Machine = {
 	contact_since: string | null,
 	/**  Why it is not reachable. */
 	contact_error: MachineFault | null,
+	/**  Runs of agents that are open there. */
+	runs: number,
+	/**  Tasks whose worktree is there. */
+	tasks: number,
 };
 
 /**  What may run on a machine at once. */
@@ -3481,6 +3494,11 @@ export type ProjectSettings = {
 	environment?: EnvironmentSettings,
 	/**  How programs are confined. */
 	sandbox?: SandboxSettings,
+	/**
+	 *  Labels that a machine must all have to run tasks; empty for this computer. An agent and a task may say
+	 *  otherwise.
+	 */
+	machines?: string[],
 	/**  Regular expressions of what is taken out of logs, prompts, events and exports as secrets are. */
 	redact?: string[],
 	/**  Checks. */
@@ -4597,6 +4615,8 @@ export type Task = {
 	task_state_config: TaskStateConfig | null,
 	/**  Its race, on top of the project's. */
 	race: TaskRace | null,
+	/**  Labels that its machine must all have, none for this computer; null leaves them to its agent and project. */
+	machines: string[] | null,
 	/**  When its review last passed, while that stands. */
 	review_passed_at: string | null,
 	/**  What holds it at the entry of its state. */
@@ -4956,6 +4976,8 @@ export type UpdateMachine = {
 	labels?: string[] | null,
 	/**  What may run there at once. */
 	caps?: MachineCaps | null,
+	/**  Whether nothing new starts there. What runs there goes on. */
+	draining?: boolean | null,
 };
 
 /**  Changes to a project. */
@@ -4996,6 +5018,11 @@ export type UpdateTask = {
 	task_state_config?: TaskStateConfig | null,
 	/**  Race settings; null removes them. */
 	race?: TaskRace | null,
+	/**
+	 *  Labels that the task's machine must all have, none for this computer; null uses the agent's or the
+	 *  project's.
+	 */
+	machines?: string[] | null,
 	/**  Position among the parent's ordered subtasks. */
 	subtask_order?: number | null,
 };
@@ -5141,6 +5168,8 @@ export type Verb =
 "add_embedded" | 
 /**  Has git overlook embedded repositories. */
 "ignore_embedded" | 
+/**  Goes on without the machine that the task is on and that cannot be reached. */
+"give_up_machine" | 
 /**  Gives the task up. */
 "cancel" | 
 /**  The engine starts nothing for the task. */
@@ -5204,6 +5233,12 @@ export type WaitReason =
 "awaiting_merge" | 
 /**  The code host cannot be reached; it is asked again at `until`. */
 "host_unreachable" | 
+/**  No machine has the labels, or the only ones that have them start nothing new. */
+"no_machine" | 
+/**  Every machine that has the labels runs as much as it may. */
+"machine_busy" | 
+/**  Its machine, or every machine that has the labels, cannot be reached. */
+"machine_unreachable" | 
 /**  The project's runs have cost today what they may; it goes on at `until`. */
 "cost_limit" | 
 /**  Entries of its race are at work. */
@@ -5307,6 +5342,8 @@ export type Workspace = {
 	id: WorkspaceId,
 	/**  The task it belongs to. */
 	task_id: TaskId,
+	/**  The machine that its worktree is on; none for this computer. */
+	machine_id: MachineId | null,
 	/**  Where it is in its life. */
 	status: WorkspaceStatus,
 	/**  Absolute path of the worktree. */
@@ -5495,7 +5532,7 @@ export interface Operations {
   machine_get: { input: MachinePath; output: Machine };
   /** Changes a machine. */
   machine_update: { input: UpdateMachine; output: Machine };
-  /** Removes a machine; what is on it stays. */
+  /** Removes a machine that has no worktrees of tasks; what else is on it stays. */
   machine_delete: { input: MachinePath; output: Done };
   /** Tests a machine step by step, and brings Forge's program there. */
   machine_test: { input: MachinePath; output: MachineTest };

@@ -3,6 +3,7 @@ import type { RunInfo, Task } from "#ui/api/generated.ts";
 import { pageOf, type Handlers } from "./answers.ts";
 import { sampleTask, sampleUsage } from "./sample.ts";
 import { sampleAsked, sampleExecutions, sampleLayers, sampleLogs } from "./sampleConversation.ts";
+import { samplePlacedRuns } from "./samplePlacedTasks.ts";
 import { programAnswers } from "./samplePrograms.ts";
 import { sampleRun, sampleRunProcess } from "./sampleRuns.ts";
 import { at } from "./sampleTasks.ts";
@@ -147,7 +148,8 @@ export function agentAnswers(sample: string | null): Handlers {
   const works = sample === null || sample === "agents";
   return {
     ...programAnswers(sample),
-    run_list: () => pageOf(works ? sampleRunsAt(1, sample) : []),
+    run_list: () =>
+      pageOf(sample === "machines" ? samplePlacedRuns(1) : works ? sampleRunsAt(1, sample) : []),
     attachment_list: () => pageOf([]),
     approval_list: () => pageOf([]),
     ...(sample === "agents" ? busyAnswers() : {}),

@@ -1,5 +1,6 @@
 /** The reads of tasks and of their board, over the tasks of a sample. */
 import type { Column, Notification, Project, Task } from "#ui/api/generated.ts";
+import { placeOf } from "#ui/domain/machines/machines.ts";
 import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { cast, first, recorded } from "./recorded.ts";
 import { sampleBackup, sampleProject } from "./sample.ts";
@@ -8,6 +9,7 @@ import { sampleAgentTasks } from "./sampleAgents.ts";
 import { sampleDiffTasks } from "./sampleDiff.ts";
 import { sampleFixTasks } from "./sampleFixes.ts";
 import { samplePrinted } from "./sampleProcess.ts";
+import { samplePlacedTasks } from "./samplePlacedTasks.ts";
 import { sampleRaceTasks } from "./sampleRaces.ts";
 import { sampleReviewTasks } from "./sampleReviewHost.ts";
 import { sampleValidateTasks } from "./sampleValidate.ts";
@@ -22,6 +24,7 @@ const kinds: Readonly<Record<string, (project: string) => Task[]>> = {
   agents: sampleAgentTasks,
   races: sampleRaceTasks,
   fixes: sampleFixTasks,
+  machines: samplePlacedTasks,
   validate: sampleValidateTasks,
 };
 
@@ -33,6 +36,7 @@ const needy: Readonly<Record<string, readonly string[]>> = {
   agents: ["t1", "t2"],
   races: ["t2", "t3"],
   fixes: ["t5"],
+  machines: ["t6"],
   validate: [],
 };
 
@@ -104,10 +108,11 @@ export function boardAnswers(
     project_list: () => pageOf(projects),
     project_get: ({ project_id }) => project(project_id),
     project_board: ({ project_id }) => ({ columns: boardColumns(of(project_id)) }),
-    task_list: ({ project_id, status, q, limit, cursor }) => {
+    task_list: ({ project_id, status, q, machine, limit, cursor }) => {
       const text = q?.toLocaleLowerCase() ?? "";
       const found = of(project_id)
         .filter((each) => !status || status.includes(each.status))
+        .filter((each) => !machine || placeOf(each) === machine)
         .filter(({ number, title }) => `#${number} ${title}`.toLocaleLowerCase().includes(text))
         .toSorted((one, other) => (one.position ?? 0) - (other.position ?? 0));
       const from = Number(cursor ?? 0);

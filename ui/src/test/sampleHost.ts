@@ -8,6 +8,7 @@
  * `agents` (agents at work that ask, with a conversation of every kind of entry),
  * `costs` (ten thousand runs with what they cost; `costs-few` a hundred),
  * `review` (one task of each kind of review, merge, pull request and delivery),
+ * `machines` (tasks on machines, and tasks that wait for one),
  * `races` (a race of each kind, the inner loop of a project),
  * `shut` (other programs cannot reach it), `unguarded` (started with --no-mcp and --no-auth),
  * `full` (the disk is full), `low` (little space is left, and a deletion waits for an answer);

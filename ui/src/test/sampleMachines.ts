@@ -18,16 +18,20 @@ export function sampleMachine(change: Partial<Machine> = {}): Machine {
     contact: "unknown",
     contact_since: null,
     contact_error: null,
+    runs: 0,
+    tasks: 0,
     ...change,
   };
 }
 
 export function sampleMachines(sample: string | null = null): Machine[] {
   if (sample === "empty") return [];
+  const busy = sample === "machines";
   return [
     sampleMachine({
       labels: ["gpu", "big"],
-      caps: { runs: 4 },
+      caps: { runs: busy ? 2 : 4 },
+      ...(busy ? { runs: 2, tasks: 2 } : {}),
       contact: "live",
       contact_since: at(90),
     }),
@@ -43,6 +47,7 @@ export function sampleMachines(sample: string | null = null): Machine[] {
       },
       root: "/srv/forge",
       labels: ["arm"],
+      ...(busy ? { tasks: 1 } : {}),
       contact: "unreachable",
       contact_since: at(2_000),
       contact_error: {
@@ -54,6 +59,7 @@ export function sampleMachines(sample: string | null = null): Machine[] {
       id: "m3",
       name: "build-farm",
       ssh: { host: "build.example", user: "ci", port: null, identity_file: null, options: [] },
+      ...(busy ? { draining: true, tasks: 1 } : {}),
     }),
   ];
 }

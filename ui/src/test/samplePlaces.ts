@@ -29,6 +29,7 @@ export function placeAnswers(projects: readonly Project[], tasks: readonly Task[
         task_number: each.number,
         task_title: each.title,
         task_status: each.status,
+        machine_id: each.workspace?.machine_id ?? null,
         disk_bytes: index === 2 ? null : 310_000_000 * (index + 1),
         lock:
           index === 0

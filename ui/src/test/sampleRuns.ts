@@ -63,6 +63,7 @@ export function sampleExecution(change: Partial<Execution> = {}): Execution {
     id: "e1",
     task_id: "t1",
     agent_id: "a1",
+    machine_id: null,
     cause: "claimed by you",
     activity: "",
     before_commit: null,

@@ -190,6 +190,12 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
       },
     ),
   },
+  {
+    title: "Its machine is asleep",
+    ...wait("machine_unreachable", "waits for box: not reachable since 2026-11-26 22:14 UTC", {
+      machines: ["gpu"],
+    }),
+  },
 ];
 
 export const sampleTroubles = (project: string): Task[] =>

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { AdapterKind, Agent } from "#ui/api/generated.ts";
+import { RunsOnField } from "#ui/domain/machines/RunsOnField.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
@@ -34,6 +35,7 @@ const configFields = [
   "effort",
   "permissions",
   "sandbox",
+  "machines",
   "prompt_prefix",
   "wall_clock_seconds",
   "silence_seconds",
@@ -122,6 +124,12 @@ export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: 
           <ProgramFields form={form} set={set} at={at} modelError={findingAt(error, "model")} />
         )}
         <SandboxField form={form} set={set} at={at} />
+        <RunsOnField
+          value={form.machines}
+          inherited={{ from: t("runsOn.fromProject"), labels: null }}
+          error={at("machines")}
+          onChange={(machines) => set({ machines })}
+        />
         <Probe form={form} />
         <TextArea
           label={t("agents.prefix")}

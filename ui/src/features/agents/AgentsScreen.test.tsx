@@ -186,4 +186,29 @@ describe("the dialog", () => {
       ]),
     );
   });
+
+  it("runs an agent on machines of its own, and says a refusal at that field", async () => {
+    const { host, container } = open();
+    host.answer("agent_create", () =>
+      refuseInput("failed to add the agent", "config.machines[0]", "must be a label"),
+    );
+    await machine();
+    await userEvent.keyboard("n");
+    const dialog = await screen.findByRole("dialog");
+    await userEvent.type(within(dialog).getByRole("textbox", { name: "Name" }), "x");
+    const where = within(dialog).getByRole("combobox", { name: "Runs on" });
+    expect(where.textContent).toBe("Project setting");
+    within(dialog).getByText("Each project decides.");
+    await userEvent.click(where);
+    await userEvent.click(await screen.findByRole("option", { name: "Machines with labels" }));
+    const known = within(dialog).getByRole("group", { name: "Known labels and machines" });
+    await userEvent.click(within(known).getByRole("button", { name: "gpu" }));
+    within(dialog).getByText("gpu-box fits now.");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Add agent" }));
+    await within(dialog).findByText("must be a label");
+    const box = within(dialog).getByRole("textbox", { name: "Labels or machine names" });
+    expect(box.getAttribute("aria-invalid")).toBe("true");
+    expect(inputsOf(host, "agent_create")).toMatchObject([{ config: { machines: ["gpu"] } }]);
+    expect(await violationsIn(container)).toEqual([]);
+  });
 });

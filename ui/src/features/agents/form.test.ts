@@ -23,6 +23,8 @@ it.each<[AdapterKind, object]>([
   ["shell", { command: "x", prompt_prefix: "Be brief.\n", wall_clock_seconds: 900 }],
   ["shell", { command: "x", sandbox: "off" }],
   ["codex", { sandbox: "files" }],
+  ["codex", { machines: ["gpu", "big"] }],
+  ["shell", { command: "x", machines: [] }],
   ["acp", { program: "opencode", sandbox: "files_and_network" }],
   ["codex", {}],
   [

@@ -34,6 +34,8 @@ export interface AgentForm {
   readonly effort: string;
   readonly permissions: PermissionMode;
   readonly sandbox: SandboxChoice;
+  /** Labels of the machines of its runs; null leaves them to the project. */
+  readonly machines: readonly string[] | null;
   readonly prefix: string;
   readonly wallClock: string;
   readonly silence: string;
@@ -56,6 +58,7 @@ export const emptyForm: AgentForm = {
   effort: "",
   permissions: defaultPermissions,
   sandbox: "project",
+  machines: null,
   prefix: "",
   wallClock: "",
   silence: "",
@@ -74,6 +77,7 @@ interface Config {
   readonly effort?: string | null;
   readonly permissions?: PermissionMode | null;
   readonly sandbox?: SandboxMode | null;
+  readonly machines?: readonly string[] | null;
   readonly prompt_prefix?: string | null;
   readonly wall_clock_seconds?: number | null;
   readonly silence_seconds?: number | null;
@@ -101,6 +105,7 @@ export function formOf(agent: Agent): AgentForm {
     effort: config.effort ?? "",
     permissions: config.permissions ?? defaultPermissions,
     sandbox: config.sandbox ?? "project",
+    machines: config.machines ?? null,
     prefix: config.prompt_prefix ?? "",
     wallClock: number(config.wall_clock_seconds),
     silence: number(config.silence_seconds),
@@ -148,6 +153,7 @@ export function configOf(form: AgentForm): Record<string, unknown> {
     ...part("env", environment(form.env)),
     ...part("environment", pass.length > 0 ? { pass } : null),
     ...part("sandbox", form.sandbox === "project" ? null : form.sandbox),
+    ...part("machines", form.machines),
     ...part("prompt_prefix", form.prefix.trim() === "" ? null : form.prefix),
     ...part("wall_clock_seconds", whole(form.wallClock)),
     ...part("silence_seconds", whole(form.silence)),

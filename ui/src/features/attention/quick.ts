@@ -8,8 +8,8 @@ export type Quick =
 
 /** How many are shown; the rest are in the task. */
 const most = 3;
-/** Closing a task, or throwing its worktree away, is not done in passing. */
-const heavy: ReadonlySet<Offer["verb"]> = new Set(["cancel", "reset_workspace"]);
+/** Closing a task, throwing its worktree away or giving its machine up is not done in passing. */
+const heavy: ReadonlySet<Offer["verb"]> = new Set(["cancel", "reset_workspace", "give_up_machine"]);
 
 export function offersFor(task: Task, state: State | undefined): readonly Quick[] {
   const awaits =

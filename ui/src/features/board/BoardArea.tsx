@@ -1,6 +1,7 @@
 import { useEffect, useRef, type KeyboardEvent, type MouseEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, WorkflowView } from "#ui/api/generated.ts";
+import type { Machines } from "#ui/domain/machines/machines.ts";
 import { ContextMenu } from "#ui/components/Menu.tsx";
 import { AskBeforeMove } from "./AskBeforeMove.tsx";
 import { instructionsId, type AgentNames } from "./BoardCard.tsx";
@@ -23,6 +24,7 @@ export interface BoardAreaProps {
   readonly columns: readonly ColumnFacts[];
   readonly filter: BoardFilter;
   readonly agents: AgentNames;
+  readonly machines: Machines;
   readonly open: string | null;
   readonly onOpen: (number: number | null) => void;
 }
@@ -119,7 +121,15 @@ function useCardKeys(onOpen: (number: number) => void) {
   };
 }
 
-export function BoardArea({ view, columns, filter, agents, open, onOpen }: BoardAreaProps) {
+export function BoardArea({
+  view,
+  columns,
+  filter,
+  agents,
+  machines,
+  open,
+  onOpen,
+}: BoardAreaProps) {
   const { t } = useTranslation();
   const model = useBoardModel();
   const ghost = useRef<GhostHandle>(null);
@@ -182,12 +192,13 @@ export function BoardArea({ view, columns, filter, agents, open, onOpen }: Board
               view={view}
               filter={filter}
               agents={agents}
+              machines={machines}
               open={open}
             />
           ))}
         </div>
       </ContextMenu>
-      <DragGhost handle={ghost} view={view} agents={agents} />
+      <DragGhost handle={ghost} view={view} agents={agents} machines={machines} />
       <BulkBar />
       <Pickers view={view} agents={agents} columns={visible} />
       <AskBeforeMove />

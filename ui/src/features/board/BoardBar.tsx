@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { setQuery } from "#ui/app/router.ts";
 import type { WorkflowView } from "#ui/api/generated.ts";
+import { thisComputer, type Machines } from "#ui/domain/machines/machines.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";
@@ -47,13 +48,36 @@ export interface BoardBarProps {
   readonly view: WorkflowView;
   readonly filter: BoardFilter;
   readonly agents: AgentNames;
+  readonly machines: Machines;
 }
 
 const groupings: readonly Grouping[] = ["none", "priority", "agent"];
 
-export function BoardBar({ view, filter, agents }: BoardBarProps) {
+/** Where worktrees can be: nothing to choose while there are no machines, unless the address names one. */
+function useMachineEntries(machines: Machines, chosen: readonly string[]): MenuEntry[] {
   const { t } = useTranslation();
-  const chosen = filter.agents.length + filter.states.length;
+  if (machines.size === 0 && chosen.length === 0) return [];
+  const places: readonly (readonly [string, string])[] = [
+    [thisComputer, t("runsOn.here")],
+    ...[...machines.values()].map(({ id, name }) => [id, name] as const),
+  ];
+  return [
+    { kind: "separator", id: "above-machines" },
+    { kind: "label", id: "machines", label: t("board.filterMachine") },
+    ...places.map(([id, label]): MenuEntry => ({
+      kind: "check",
+      id: `machine.${id}`,
+      label,
+      checked: chosen.includes(id),
+      onChange: () => setQuery({ machine: toggled(chosen, id) }),
+    })),
+  ];
+}
+
+export function BoardBar({ view, filter, agents, machines }: BoardBarProps) {
+  const { t } = useTranslation();
+  const chosen = filter.agents.length + filter.states.length + filter.machines.length;
+  const whereabouts = useMachineEntries(machines, filter.machines);
   const who: readonly (readonly [string, string])[] = [...agents, ["user", t("board.you")]];
   const filters: MenuEntry[] = [
     { kind: "label", id: "agents", label: t("board.filterAgent") },
@@ -73,6 +97,7 @@ export function BoardBar({ view, filter, agents }: BoardBarProps) {
       checked: filter.states.includes(name),
       onChange: () => setQuery({ state: toggled(filter.states, name) }),
     })),
+    ...whereabouts,
   ];
   const display: MenuEntry[] = [
     { kind: "label", id: "group", label: t("board.groupBy") },
@@ -116,7 +141,7 @@ export function BoardBar({ view, filter, agents }: BoardBarProps) {
           size="sm"
           label={t("board.clearFilter")}
           icon={<X />}
-          onClick={() => setQuery({ q: null, agent: null, state: null })}
+          onClick={() => setQuery({ q: null, agent: null, state: null, machine: null })}
         />
       )}
     </>

@@ -1,6 +1,7 @@
 import { memo } from "react";
 import { useTranslation } from "react-i18next";
-import type { Task } from "#ui/api/generated.ts";
+import type { Machine, Task } from "#ui/api/generated.ts";
+import { contactWords } from "#ui/domain/machines/useMachines.ts";
 import type { KnownState } from "#ui/domain/useStates.ts";
 import { rename } from "./actions.ts";
 import { CardFace } from "./Card.tsx";
@@ -16,6 +17,8 @@ export interface BoardCardProps {
   readonly task: Task;
   readonly state: KnownState | undefined;
   readonly agents: AgentNames;
+  /** Where its worktree is; absent on this computer. */
+  readonly machine: Machine | undefined;
   readonly workRole: string | null;
   readonly showState: boolean;
   readonly open: boolean;
@@ -28,6 +31,7 @@ export const BoardCard = memo(function BoardCard({
   task,
   state,
   agents,
+  machine,
   workRole,
   showState,
   open,
@@ -49,7 +53,14 @@ export const BoardCard = memo(function BoardCard({
       }
     : undefined;
   const face = (
-    <CardFace task={task} state={state} agent={agent} showState={showState} onRename={onRename} />
+    <CardFace
+      task={task}
+      state={state}
+      agent={agent}
+      machine={machine}
+      showState={showState}
+      onRename={onRename}
+    />
   );
   const looks = {
     className: styles.card,
@@ -59,6 +70,11 @@ export const BoardCard = memo(function BoardCard({
     "data-lifted": lifted || undefined,
     "data-pressing": tone === "danger" || tone === "warning" ? tone : undefined,
   };
+  const card = t("board.cardLabel", {
+    number: task.number,
+    title: task.title,
+    state: state?.display_name ?? task.status,
+  });
   // While its title is typed it is not a button: a text box inside of one could not be reached.
   if (editing) return <div {...looks}>{face}</div>;
   return (
@@ -69,11 +85,12 @@ export const BoardCard = memo(function BoardCard({
       aria-pressed={selected}
       aria-roledescription={t("board.card")}
       aria-describedby={instructionsId}
-      aria-label={t("board.cardLabel", {
-        number: task.number,
-        title: task.title,
-        state: state?.display_name ?? task.status,
-      })}
+      // A button's own text is all that is read of it.
+      aria-label={
+        machine
+          ? t("board.cardOn", { card, machine: machine.name, contact: contactWords(machine, t) })
+          : card
+      }
     >
       {face}
     </div>

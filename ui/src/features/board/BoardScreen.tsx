@@ -6,6 +6,7 @@ import { Screen } from "#ui/app/Screen.tsx";
 import { TaskByNumber } from "#ui/app/TaskPage.tsx";
 import { useCurrentProject } from "#ui/app/useProjects.ts";
 import { useOp } from "#ui/api/client.ts";
+import { useMachineMap } from "#ui/domain/machines/useMachines.ts";
 import type { Project } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
@@ -29,6 +30,7 @@ function ProjectBoard({ project }: { project: Project }) {
   const view = useOp("project_workflow_get", { project_id: project.id });
   const board = useOp("project_board", { project_id: project.id });
   const agents = useNames();
+  const machines = useMachineMap();
   const failed = view.error ?? board.error;
   return (
     <BoardModelProvider value={model}>
@@ -37,7 +39,9 @@ function ProjectBoard({ project }: { project: Project }) {
         filters={
           <>
             {project.paused && <Badge tone="warning">{t("board.paused")}</Badge>}
-            {view.data && <BoardBar view={view.data} filter={filter} agents={agents} />}
+            {view.data && (
+              <BoardBar view={view.data} filter={filter} agents={agents} machines={machines} />
+            )}
           </>
         }
         actions={
@@ -71,6 +75,7 @@ function ProjectBoard({ project }: { project: Project }) {
               columns={board.data.columns}
               filter={filter}
               agents={agents}
+              machines={machines}
               open={open}
               onOpen={(number) => setQuery({ task: number === null ? null : String(number) })}
             />

@@ -17,8 +17,11 @@ import {
   MessageCircleQuestion,
   Pause,
   Scale,
+  Server,
+  ServerOff,
   TriangleAlert,
   Undo2,
+  Unplug,
   UserRound,
   type LucideIcon,
 } from "lucide-react";
@@ -26,6 +29,7 @@ import type { TFunction } from "i18next";
 import { memo, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type {
+  Machine,
   PullRequestLink,
   PullRequestState,
   RaceBadge,
@@ -33,6 +37,7 @@ import type {
   Task,
   WaitReason,
 } from "#ui/api/generated.ts";
+import { MachineBadge } from "#ui/domain/machines/MachineBadge.tsx";
 import { mayAsk, useAsk } from "#ui/domain/asks.ts";
 import { raceWords } from "#ui/domain/race/words.ts";
 import { priorityLevel, priorityNumber } from "#ui/domain/priority.ts";
@@ -53,6 +58,8 @@ export interface CardFaceProps {
   readonly state: KnownState | undefined;
   /** Who works on it, or is to. */
   readonly agent: string | null;
+  /** Where its worktree is; absent on this computer. */
+  readonly machine?: Machine | undefined;
   /** Named where a column holds more than one state and this is not the one that it is called after. */
   readonly showState: boolean;
   /** Typing replaces the title. */
@@ -73,6 +80,9 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   merge_queue: <Clock />,
   awaiting_merge: <GitPullRequest />,
   host_unreachable: <CloudOff />,
+  no_machine: <ServerOff />,
+  machine_busy: <Server />,
+  machine_unreachable: <Unplug />,
   cost_limit: <CircleDollarSign />,
   race_running: <Flag />,
   race_crown: <Crown />,
@@ -146,10 +156,13 @@ function RaceMark({ raced }: { raced: RaceBadge }) {
   );
 }
 
-/** A race's card says how far it is beside its number; the line has room for what that means. */
+/** What a card says itself: how far its race is, or its machine, stands beside its number. */
 function waitWords(reason: string, t: TFunction): string | null {
   if (reason === "race_running") return t("board.line.racing");
-  return reason === "race_crown" ? t("board.line.chooseWinner") : null;
+  if (reason === "race_crown") return t("board.line.chooseWinner");
+  if (reason === "no_machine") return t("task.waits.no_machine");
+  if (reason === "machine_unreachable") return t("machines.contact.unreachable");
+  return null;
 }
 
 function LineText({ task, line }: { task: Task; line: Line }) {
@@ -173,7 +186,10 @@ function LineText({ task, line }: { task: Task; line: Line }) {
         </>,
       );
     case "waiting":
-      return say(waitIcons[line.reason as WaitReason], waitWords(line.reason, t) ?? line.text);
+      return say(
+        waitIcons[line.reason as WaitReason],
+        <span title={line.text}>{waitWords(line.reason, t) ?? line.text}</span>,
+      );
     case "trouble":
       return say(
         <TriangleAlert />,
@@ -298,6 +314,7 @@ export const CardFace = memo(function CardFace({
   task,
   state,
   agent,
+  machine,
   showState,
   onRename,
 }: CardFaceProps) {
@@ -313,6 +330,11 @@ export const CardFace = memo(function CardFace({
         <span className={styles.number}>#{task.number}</span>
         {task.parent_id !== null && <ParentMark id={task.parent_id} />}
         {showState && <span className={styles.state}>{state?.display_name}</span>}
+        {machine && (
+          <span className={styles.machine}>
+            <MachineBadge machine={machine} />
+          </span>
+        )}
         {level !== "none" && (
           <PriorityGlyph level={priorityNumber(level) as 1} label={t(`board.priority.${level}`)} />
         )}

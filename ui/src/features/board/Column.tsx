@@ -3,6 +3,7 @@ import { ChevronsRightLeft, Lock, Plus } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, Task, WorkflowView } from "#ui/api/generated.ts";
+import { machineOf, type Machines } from "#ui/domain/machines/machines.ts";
 import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { statesOf } from "#ui/domain/useStates.ts";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -27,6 +28,7 @@ export interface ColumnProps {
   readonly view: WorkflowView;
   readonly filter: BoardFilter;
   readonly agents: AgentNames;
+  readonly machines: Machines;
   /** The number of the task that is open beside the board. */
   readonly open: string | null;
 }
@@ -149,7 +151,14 @@ function usePublished(column: ColumnFacts, items: readonly Task[], ordered: bool
 
 const keyOf = (row: Row) => (row.kind === "card" ? row.task.id : `group:${row.id}`);
 
-export const Column = memo(function Column({ column, view, filter, agents, open }: ColumnProps) {
+export const Column = memo(function Column({
+  column,
+  view,
+  filter,
+  agents,
+  machines,
+  open,
+}: ColumnProps) {
   const { t } = useTranslation();
   const { tasks, error, retry, loading, more } = useColumnTasks(column, filter);
   const pending = useBoard((state) => state.pending);
@@ -222,6 +231,7 @@ export const Column = memo(function Column({ column, view, filter, agents, open 
                   task={row.task}
                   state={statesOf(view).get(row.task.status)}
                   agents={agents}
+                  machine={machines.get(machineOf(row.task.workspace) ?? "")}
                   workRole={view.work_role}
                   showState={
                     column.states.length > 1 &&

@@ -1,6 +1,7 @@
 import { useImperativeHandle, useRef, type Ref } from "react";
 import { useTranslation } from "react-i18next";
 import type { WorkflowView } from "#ui/api/generated.ts";
+import { machineOf, type Machines } from "#ui/domain/machines/machines.ts";
 import { statesOf } from "#ui/domain/useStates.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import type { AgentNames } from "./BoardCard.tsx";
@@ -22,10 +23,12 @@ export function DragGhost({
   handle,
   view,
   agents,
+  machines,
 }: {
   handle: Ref<GhostHandle>;
   view: WorkflowView;
   agents: AgentNames;
+  machines: Machines;
 }) {
   const { t } = useTranslation();
   const element = useRef<HTMLDivElement>(null);
@@ -58,6 +61,7 @@ export function DragGhost({
             task={task}
             state={state}
             agent={holder === "user" ? t("board.you") : holder && (agents.get(holder) ?? holder)}
+            machine={machines.get(machineOf(task.workspace) ?? "")}
             showState={false}
           />
         </div>

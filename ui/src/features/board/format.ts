@@ -63,6 +63,9 @@ export function lineOf(task: Task, state: KnownState | undefined, ask: string | 
   return { kind: "none" };
 }
 
+/** Waits that end by what a person does. */
+const personsWaits: ReadonlySet<string> = new Set(["race_crown", "no_machine"]);
+
 /** The tone of a line's words; its glyph says the same in another way. */
 export function lineTone(line: Line): "accent" | "warning" | "danger" | "review" | "neutral" {
   switch (line.kind) {
@@ -79,7 +82,7 @@ export function lineTone(line: Line): "accent" | "warning" | "danger" | "review"
     case "auditing":
       return "review";
     case "waiting":
-      return line.reason === "race_crown" ? "warning" : "neutral";
+      return personsWaits.has(line.reason) ? "warning" : "neutral";
     case "held":
     case "none":
       return "neutral";

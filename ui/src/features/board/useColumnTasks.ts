@@ -2,7 +2,7 @@ import { useEffect, useMemo } from "react";
 import { useOp, useOpPages } from "#ui/api/client.ts";
 import type { Column, Task } from "#ui/api/generated.ts";
 import { agentOf } from "./format.ts";
-import type { BoardFilter } from "./filter.ts";
+import { askedMachine, isOn, type BoardFilter } from "./filter.ts";
 import { useBoardModel } from "./model.ts";
 
 const pageSize = 50;
@@ -18,19 +18,29 @@ export function useColumnTasks(column: Column, filter: BoardFilter) {
       : column.states;
   const pages = useOpPages(
     "task_list",
-    { project_id: projectId, status, q: filter.text || null, limit: pageSize },
+    {
+      project_id: projectId,
+      status,
+      q: filter.text || null,
+      machine: askedMachine(filter),
+      limit: pageSize,
+    },
     { enabled: status.length > 0, keepPrevious: true },
   );
   const { data = none, hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
-  const agents = filter.agents;
+  const { agents, machines } = filter;
   const tasks = useMemo(
     () =>
-      agents.length === 0
+      agents.length === 0 && machines.length === 0
         ? data
-        : data.filter((task) => agents.includes(agentOf(task, workRole) ?? "")),
-    [data, agents, workRole],
+        : data.filter(
+            (task) =>
+              isOn(task, machines) &&
+              (agents.length === 0 || agents.includes(agentOf(task, workRole) ?? "")),
+          ),
+    [data, agents, machines, workRole],
   );
-  const wantsAll = agents.length > 0 || filter.group !== "none";
+  const wantsAll = agents.length > 0 || machines.length > 1 || filter.group !== "none";
   useEffect(() => {
     if (wantsAll && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [wantsAll, hasNextPage, isFetchingNextPage, fetchNextPage]);

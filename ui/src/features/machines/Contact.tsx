@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Machine, MachineContact } from "#ui/api/generated.ts";
 import { Said } from "#ui/components/Said.tsx";
-import { momentText } from "./form.ts";
+import { contactWords } from "#ui/domain/machines/useMachines.ts";
 import styles from "./MachinesScreen.module.css";
 
 const icons: Readonly<Record<MachineContact, ReactNode>> = {
@@ -21,13 +21,9 @@ export function Contact({ machine }: { machine: Machine }) {
       <p className={styles.line} data-contact={contact}>
         {icons[contact]}
         {since === null ? (
-          t(`machines.contact.${contact}`)
+          contactWords(machine, t)
         ) : (
-          <time dateTime={since}>
-            {t(`machines.contactSince.${contact}`, {
-              time: momentText(since, navigator.language),
-            })}
-          </time>
+          <time dateTime={since}>{contactWords(machine, t)}</time>
         )}
       </p>
       {fault && (

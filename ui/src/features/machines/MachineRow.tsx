@@ -4,9 +4,9 @@ import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
 import type { Machine } from "#ui/api/generated.ts";
-import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import { DrainingBadge, loadWords } from "#ui/domain/machines/Load.tsx";
+import { formatRoute } from "#ui/app/router.ts";
 import { Badge } from "#ui/components/Badge.tsx";
-import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Row } from "#ui/components/Row.tsx";
@@ -14,6 +14,8 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import { Contact } from "./Contact.tsx";
+import { DrainButton } from "./Drain.tsx";
+import { RemoveDialog } from "./RemoveDialog.tsx";
 import { TestOutcome, TestSteps } from "./MachineTestResult.tsx";
 import { targetOf } from "./form.ts";
 import styles from "./MachinesScreen.module.css";
@@ -35,29 +37,6 @@ function useTest(machine: Machine) {
   };
 }
 
-function RemoveDialog({ machine, onClose }: { machine: Machine; onClose: () => void }) {
-  const { t } = useTranslation();
-  const remove = useOpMutation("machine_delete", { onSuccess: onClose });
-  return (
-    <AlertDialog
-      open
-      onOpenChange={(open) => !open && onClose()}
-      danger
-      busy={remove.isPending}
-      title={t("machines.removeTitle", { name: machine.name })}
-      description={t("machines.removeText", { root: machine.root })}
-      confirmLabel={t("machines.removeAction")}
-      onConfirm={() => remove.mutate({ machine_id: machine.id })}
-    >
-      {remove.error && (
-        <Banner tone="danger" title={t("machines.notRemoved")}>
-          {errorText(remove.error)}
-        </Banner>
-      )}
-    </AlertDialog>
-  );
-}
-
 function Labels({ labels }: { labels: readonly string[] }) {
   const { t } = useTranslation();
   if (labels.length === 0) return null;
@@ -77,21 +56,30 @@ export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () =
   const [removing, setRemoving] = useState(false);
   const testButton = useRef<HTMLButtonElement>(null);
   const test = useTest(machine);
-  const { name, ssh, labels, caps } = machine;
+  const { name, ssh, labels, tasks } = machine;
+  const load = loadWords(machine, t);
   return (
     <li className={styles.machine}>
       <div className={styles.row}>
         <Stack gap={1} fill>
           <Row as="h2" gap={3}>
             {name}
-            {caps.runs != null && (
-              <span className={styles.count}>{t("machines.runsAtMost", { count: caps.runs })}</span>
-            )}
+            {machine.draining && <DrainingBadge />}
           </Row>
           <code className={styles.target} data-selectable>
             {targetOf(ssh)}
           </code>
           <Labels labels={labels} />
+          <Row wrap gap={3}>
+            <a
+              className={styles.count}
+              href={formatRoute("runs", {}, { machine: machine.id })}
+              aria-label={t("machines.runsOn", { name, load })}
+            >
+              {load}
+            </a>
+            <span className={styles.count}>{t("machines.tasksThere", { count: tasks })}</span>
+          </Row>
           <Contact machine={machine} />
         </Stack>
         <div className={styles.actions}>
@@ -105,6 +93,7 @@ export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () =
           >
             {t("machines.test")}
           </Button>
+          <DrainButton machine={machine} />
           <IconButton label={t("machines.edit", { name })} icon={<Pencil />} onClick={onEdit} />
           <IconButton
             label={t("machines.remove", { name })}

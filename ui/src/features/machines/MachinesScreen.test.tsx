@@ -27,8 +27,12 @@ describe("the list", () => {
     const { container } = open();
     const rows = [...(await listed()).children].map(({ textContent }) => textContent);
     expect(rows).toHaveLength(3);
-    expect(rows[0]).toMatch(/gpu-box.*at most 4 runs.*me@gpu\.example:2222.*gpubig.*Live since /);
-    expect(rows[1]).toMatch(/atticattic.*arm.*Unreachable since .*did not answer within 15 s/);
+    expect(rows[0]).toMatch(
+      /gpu-box.*me@gpu\.example:2222.*gpubig.*0 of 4 runs0 tasks.*Connected since /,
+    );
+    expect(rows[1]).toMatch(
+      /atticattic.*arm.*0 runs.*Not reachable since .*did not answer within 15 s/,
+    );
     expect(rows[1]).toContain("then try ssh attic.");
     expect(rows[2]).toMatch(/build-farm.*ci@build\.example.*Not contacted yet/);
     expect(await violationsIn(container)).toEqual([]);
@@ -241,7 +245,73 @@ describe("the dialog", () => {
   });
 });
 
+describe("draining", () => {
+  it("starts nothing new there until the machine is used again", async () => {
+    const { host, container } = open("machines");
+    await listed();
+    const drained = sampleMachine({ caps: { runs: 2 }, runs: 2, tasks: 2, draining: true });
+    host.after(
+      "machine_update",
+      drained,
+      () => host.answer("machine_list", pageOf([drained])),
+      "machines",
+    );
+    await press("Drain gpu-box")();
+    await screen.findByText("Nothing new starts on gpu-box");
+    const again = await screen.findByRole("button", { name: "Use gpu-box again" });
+    expect((await listed()).textContent).toContain("gpu-boxDraining");
+    expect(await violationsIn(container)).toEqual([]);
+    host.after(
+      "machine_update",
+      sampleMachine(),
+      () => host.answer("machine_list", pageOf([sampleMachine()])),
+      "machines",
+    );
+    await userEvent.click(again);
+    await screen.findByText("Tasks can start on gpu-box again");
+    await screen.findByRole("button", { name: "Drain gpu-box" });
+    expect(inputsOf(host, "machine_update")).toEqual([
+      { machine_id: "m1", draining: true },
+      { machine_id: "m1", draining: false },
+    ]);
+  });
+
+  it("says why it could not be done", async () => {
+    const { host } = open("machines");
+    host.answer("machine_update", () => refuse("internal", "the disk is full"));
+    await press("Drain gpu-box")();
+    await screen.findByText("Could not drain gpu-box");
+    const detail = await screen.findByText("the disk is full.");
+    expect(detail.isConnected).toBe(true);
+  });
+});
+
+it("tells runs and tasks of each machine, and leads to its runs", async () => {
+  open("machines");
+  const rows = [...(await listed()).children].map(({ textContent }) => textContent);
+  expect(rows[0]).toContain("2 of 2 runs2 tasks");
+  expect(rows[1]).toContain("0 runs1 task");
+  const link = screen.getByRole("link", { name: "Runs on gpu-box: 2 of 2 runs" });
+  expect(link.getAttribute("href")).toBe("#/runs?machine=m1");
+});
+
 describe("removing", () => {
+  it("says beforehand that tasks are there, and then in the engine's words of which", async () => {
+    const { host } = open("machines");
+    host.answer("machine_delete", () =>
+      refuse(
+        "in_use",
+        "worktrees of #3 are on attic: drain it, and close those tasks or reset their workspaces first",
+      ),
+    );
+    await press("Remove attic")();
+    const dialog = await screen.findByRole("alertdialog", { name: "Remove attic?" });
+    expect(dialog.textContent).toContain("1 task has its worktree there.");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Remove machine" }));
+    const alert = await within(dialog).findByRole("alert");
+    expect(alert.textContent).toContain("worktrees of #3 are on attic: drain it");
+  });
+
   it("asks once, says what stays, and says why when it is refused", async () => {
     const { host, container } = open();
     await press("Remove attic")();

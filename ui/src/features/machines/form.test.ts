@@ -7,7 +7,6 @@ import {
   formOf,
   isComplete,
   lineFindings,
-  momentText,
   targetOf,
   updateInput,
 } from "./form.ts";
@@ -80,9 +79,4 @@ it("finds the line that a finding about a list is about", () => {
     { line: null, message: "must be there" },
   ]);
   expect(lineFindings(null, "labels", [])).toEqual([]);
-});
-
-it("says a moment by its day and time", () => {
-  const at = new Date(2030, 0, 15, 9, 30).toISOString();
-  expect(momentText(at, "en-GB")).toMatch(/^15 Jan 2030.*09:30$/);
 });

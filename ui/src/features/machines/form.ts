@@ -110,7 +110,3 @@ export function lineFindings(
       return { line: index === null ? null : (sent[index] ?? null), message: finding.message };
     });
 }
-
-/** A moment as people read it. */
-export const momentText = (at: string, locale?: string): string =>
-  new Date(at).toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });

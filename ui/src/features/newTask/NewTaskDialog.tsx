@@ -6,6 +6,8 @@ import { navigate } from "#ui/app/router.ts";
 import { InnerLoopLink } from "#ui/app/InnerLoopLink.tsx";
 import { RaceFields } from "#ui/domain/race/RaceFields.tsx";
 import { projectsRace, type RaceDraft } from "#ui/domain/race/strategies.ts";
+import { RunsOnField } from "#ui/domain/machines/RunsOnField.tsx";
+import { useInherited, useMachines } from "#ui/domain/machines/useMachines.ts";
 import { TaskPicker } from "#ui/domain/TaskPicker.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
@@ -36,6 +38,7 @@ const fields = [
   "priority",
   "parent_id",
   "execution_mode",
+  "machines",
   "race",
 ];
 
@@ -164,7 +167,7 @@ export default function NewTaskDialog({
   const lastAgent = usePreference("lastAgent");
   const roles = useRoles(projectId);
   const [draft, setDraft] = useState<
-    Omit<Draft, "agent" | "dependsOn" | "checks" | "part" | "race">
+    Omit<Draft, "agent" | "dependsOn" | "checks" | "part" | "race" | "machines">
   >({
     title: "",
     description: "",
@@ -176,9 +179,12 @@ export default function NewTaskDialog({
   const [part, setPart] = useState<Part | null>(null);
   const [ownChecks, setOwnChecks] = useState(false);
   const [checks, setChecks] = useState("");
+  const [machines, setMachines] = useState<readonly string[] | null>(null);
   const [race, setRace] = useState<RaceDraft | null>(null);
   const agent = chosenAgent ?? presetAgent(agents ?? [], lastAgent);
 
+  const inherited = useInherited(projectId, agent);
+  const hasMachines = useMachines().length > 0 || inherited.labels.length > 0;
   const inTurn = part?.mode === "ordered_turn";
   const holders = (none: string): SelectOption<string>[] => [
     { value: nobody, label: none },
@@ -206,6 +212,7 @@ export default function NewTaskDialog({
         checks: ownChecks ? toLines(checks) : null,
         dependsOn: dependsOn.map(({ id }) => id),
         part,
+        machines,
         race: inTurn ? null : race,
       },
       roles,
@@ -336,6 +343,14 @@ export default function NewTaskDialog({
             onChange={setPart}
           />
         </div>
+        {hasMachines && !inTurn && (
+          <RunsOnField
+            value={machines}
+            inherited={{ from: t("runsOn.fromAgentOrProject"), labels: inherited.labels }}
+            error={findingAt(create.error, "machines")}
+            onChange={setMachines}
+          />
+        )}
         <Checkbox
           label={t("newTask.ownChecks")}
           hint={t("newTask.ownChecksHint")}

@@ -11,6 +11,7 @@ const draft: Draft = {
   checks: null,
   dependsOn: [],
   part: null,
+  machines: null,
   race: null,
 };
 const roles = { work: "coder", review: "reviewer" };

@@ -19,6 +19,8 @@ export interface Draft {
   readonly priority: PriorityLevel;
   /** Null leaves the checks to the project. */
   readonly checks: readonly string[] | null;
+  /** Labels of its machine; null leaves them to the agent and the project. */
+  readonly machines: readonly string[] | null;
   readonly dependsOn: readonly string[];
   readonly part: Part | null;
   /** Null leaves the work to one agent. */
@@ -57,6 +59,7 @@ export function toInput(
     ...(draft.priority === "none" ? {} : { priority: priorityNumber(draft.priority) }),
     ...(draft.checks ? { review_config: { ci_steps: [...draft.checks] } } : {}),
     ...(Object.keys(held).length > 0 ? { roles: held } : {}),
+    ...(draft.machines && !inTurn ? { machines: [...draft.machines] } : {}),
     ...(draft.dependsOn.length > 0 ? { depends_on: [...draft.dependsOn] } : {}),
     ...(draft.race ? { race: raceOf(draft.race) } : {}),
     ...(draft.part ? { parent_id: draft.part.parent.id, execution_mode: draft.part.mode } : {}),

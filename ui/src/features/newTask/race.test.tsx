@@ -36,8 +36,8 @@ it("says where races are switched on when they are off", async () => {
   host.answer("project_inner_loop", sampleLoopWithoutRaces);
   const dialog = await named(host, "Say hello");
   await mark(dialog);
-  const status = await within(dialog).findByRole("status");
-  expect(status.textContent).toContain("Races are off");
+  const said = await within(dialog).findByText(/Races are off/);
+  const status = said.closest<HTMLElement>("[role=status]")!;
   expect(within(status).getByRole("link")).toBeTruthy();
   expect(within(dialog).queryByRole("textbox", { name: "Time limit" })).toBeNull();
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "./ProjectSettingsScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
-import { refuseInput } from "#ui/test/answers.ts";
+import { refuse, refuseInput } from "#ui/test/answers.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 import { sampleSettings } from "#ui/test/sampleSettings.ts";
 
@@ -105,5 +105,53 @@ describe("the sandbox", () => {
     await userEvent.click(within(group).getByRole("button", { name: "Save" }));
     const problem = await within(group).findByText("is not an absolute path");
     expect(problem.isConnected).toBe(true);
+  });
+});
+
+describe("where tasks run", () => {
+  it("is labels that are saved by the button, with the machine that fits", async () => {
+    const host = createSampleHost("machines", 20);
+    const { container } = openApp(host, "#/settings/project/p1?tab=setup");
+    await userEvent.click(await screen.findByRole("combobox", { name: "Runs on" }));
+    // Nothing is inherited by a project.
+    expect((await screen.findAllByRole("option")).map(({ textContent }) => textContent)).toEqual([
+      "This computer",
+      "Machines with labels",
+    ]);
+    await userEvent.click(screen.getByRole("option", { name: "Machines with labels" }));
+    const box = screen.getByRole("textbox", { name: "Labels or machine names" });
+    const form = within(box.closest("form")!);
+    expect(form.queryByRole("button", { name: "Save" })).toBeNull();
+    await userEvent.type(box, "build-farm");
+    await form.findByText("build-farm fits, but is draining.");
+    await userEvent.click(form.getByRole("button", { name: "Save" }));
+    await waitFor(() =>
+      expect(inputsOf(host, "project_settings_update")).toEqual([
+        { project_id: "p1", machines: ["build-farm"] },
+      ]),
+    );
+    expect(await violationsIn(container)).toEqual([]);
+  });
+
+  it("claims nothing of machines that could not be read", async () => {
+    const host = createSampleHost("machines", 20);
+    host.answer("project_settings_get", sampleSettings({ machines: ["gpu"] }));
+    host.answer("machine_list", () => refuse("internal", "the database is locked"));
+    openApp(host, "#/settings/project/p1?tab=setup");
+    await screen.findByText("Could not load the machines");
+    expect(screen.queryByText(/no machines yet/)).toBeNull();
+  });
+
+  it("says what the engine found wrong", async () => {
+    const host = createSampleHost("machines", 20);
+    host.answer("project_settings_get", sampleSettings({ machines: ["gpu"] }));
+    host.answer("project_settings_update", () =>
+      refuseInput("failed to save the settings", "machines[1]", "is no label"),
+    );
+    openApp(host, "#/settings/project/p1?tab=setup");
+    const box = await screen.findByRole("textbox", { name: "Labels or machine names" });
+    await userEvent.type(box, ", local{Enter}");
+    await screen.findByText("is no label");
+    expect(box.getAttribute("aria-invalid")).toBe("true");
   });
 });

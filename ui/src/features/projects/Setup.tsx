@@ -2,6 +2,7 @@ import { useTranslation } from "react-i18next";
 import { CopyFiles } from "./CopyFiles.tsx";
 import { environmentFields, sandboxFields, setupFields, worktreeFields } from "./fields.ts";
 import { Fields } from "./Fields.tsx";
+import { RunsOnSetting } from "./RunsOnSetting.tsx";
 import { Imports } from "./Imports.tsx";
 import styles from "./settings.module.css";
 
@@ -12,6 +13,10 @@ export function Setup({ projectId }: { projectId: string }) {
     <>
       <Imports projectId={projectId} />
       <Fields fields={setupFields} parts={{ copyFiles: <CopyFiles /> }} />
+      <h2 className={styles.heading}>{t("runsOn.heading")}</h2>
+      <div className={styles.card}>
+        <RunsOnSetting />
+      </div>
       <h2 className={styles.heading}>{t("projectSettings.sandbox")}</h2>
       <Fields fields={sandboxFields} />
       <h2 className={styles.heading}>{t("projectSettings.environment")}</h2>

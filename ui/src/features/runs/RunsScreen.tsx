@@ -1,14 +1,18 @@
-/** Everything that runs on this machine for tasks: agents, checks, hooks, with what they use. */
+/** Everything that runs for tasks, and on which machine: agents, checks, hooks, with what they use. */
 import { Activity, Bot, ChevronRight, Square, SquareTerminal } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
-import { formatRoute } from "#ui/app/router.ts";
+import { formatRoute, setQuery, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
+import { MachineBadge } from "#ui/domain/machines/MachineBadge.tsx";
+import { useKnown, useMachineMap, useMachines } from "#ui/domain/machines/useMachines.ts";
+import { thisComputer } from "#ui/domain/machines/machines.ts";
 import { bytes } from "#ui/domain/size.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { ApiError, errorText } from "#ui/api/error.ts";
-import type { RunInfo, RunProcess } from "#ui/api/generated.ts";
+import type { Machine, RunInfo, RunProcess } from "#ui/api/generated.ts";
+import { Button } from "#ui/components/Button.tsx";
 import { Elapsed } from "#ui/components/Elapsed.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -16,7 +20,10 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { cpuOf, stopOf, totalsOf, treeOf } from "./looks.ts";
+import { MachineLoads } from "./MachineLoads.tsx";
+import { placesOf, runsAt } from "./places.ts";
 import { useLooks } from "./useLooks.ts";
+import layout from "#ui/components/layout.module.css";
 import styles from "./Runs.module.css";
 
 type CpuOf = (process: RunProcess) => number | null;
@@ -27,7 +34,7 @@ const percent = (used: number): string =>
     maximumFractionDigits: used < 10 ? 1 : 0,
   }).format(used / 100);
 
-function Use({ cpu, memory }: { cpu: number | null; memory: number }) {
+function Use({ cpu, memory }: { cpu: number | null; memory: number | null }) {
   const { t } = useTranslation();
   return (
     <>
@@ -37,7 +44,7 @@ function Use({ cpu, memory }: { cpu: number | null; memory: number }) {
       </span>
       <span className={styles.memory}>
         <span className="visually-hidden">{t("runs.memory")} </span>
-        {bytes(memory)}
+        {memory === null ? "–" : bytes(memory)}
       </span>
     </>
   );
@@ -46,8 +53,25 @@ function Use({ cpu, memory }: { cpu: number | null; memory: number }) {
 /** What a command is, without the folder that its program lies in; that is in its title. */
 const withoutFolder = (command: string): string => command.replace(/^\/\S*\//, "");
 
-function Processes({ run, cpu }: { run: RunInfo; cpu: CpuOf }) {
+function Processes({
+  run,
+  cpu,
+  machine,
+}: {
+  run: RunInfo;
+  cpu: CpuOf;
+  machine: Machine | undefined;
+}) {
   const { t } = useTranslation();
+  if (run.processes.length === 0) {
+    return (
+      <p className={styles.processes}>
+        <span className={layout.note}>
+          {machine ? t("runs.elsewhere", machine) : t("runs.noProcesses")}
+        </span>
+      </p>
+    );
+  }
   return (
     <ul className={styles.processes} aria-label={t("runs.processesOf", { activity: run.activity })}>
       {treeOf(run.processes).map(({ process, depth }) => (
@@ -98,14 +122,18 @@ interface RowProps {
   readonly run: RunInfo;
   readonly cpu: CpuOf;
   readonly agent: string | undefined;
+  /** Absent on this computer. */
+  readonly machine: Machine | undefined;
   readonly onStopped: () => void;
 }
 
-function Row({ run, cpu, agent, onStopped }: RowProps) {
+function Row({ run, cpu, agent, machine, onStopped }: RowProps) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const { how, busy, stop } = useStop(run, onStopped);
-  const totals = totalsOf(run, cpu);
+  // What uses another machine is not measured here.
+  const isSeen = run.processes.length > 0;
+  const totals = isSeen ? totalsOf(run, cpu) : { cpu: null, memory: null };
   const { project_id: project, task_number: number } = run;
   const title = run.task_title ?? run.activity;
   return (
@@ -138,6 +166,7 @@ function Row({ run, cpu, agent, onStopped }: RowProps) {
           )}
           <p className={styles.meta}>
             <span>{agent ?? t(`runs.kind.${run.kind}`)}</span>
+            {machine && <MachineBadge machine={machine} />}
             <span className={styles.activity} title={run.activity}>
               {run.activity}
             </span>
@@ -159,7 +188,7 @@ function Row({ run, cpu, agent, onStopped }: RowProps) {
           )}
         </span>
       </div>
-      {open && <Processes run={run} cpu={cpu} />}
+      {open && <Processes run={run} cpu={cpu} machine={machine} />}
     </li>
   );
 }
@@ -189,12 +218,39 @@ function useListKeys() {
   useCommands(commands);
 }
 
+function NoRuns({ isNarrowed }: { isNarrowed: boolean }) {
+  const { t } = useTranslation();
+  return isNarrowed ? (
+    <EmptyState
+      icon={<Activity />}
+      title={t("runs.noneThere")}
+      actions={<Button onClick={() => setQuery({ machine: null })}>{t("runs.showAll")}</Button>}
+    >
+      {t("runs.noneThereText")}
+    </EmptyState>
+  ) : (
+    <EmptyState icon={<Activity />} title={t("runs.empty")}>
+      {t("runs.emptyText")}
+    </EmptyState>
+  );
+}
+
 export default function RunsScreen() {
   const { t } = useTranslation();
   const { before, now, error, refetch } = useLooks();
   const agents = useOp("agent_list", {}).data?.items;
   const names = useMemo(() => new Map(agents?.map(({ id, name }) => [id, name])), [agents]);
   const cpu = useMemo(() => (now ? cpuOf(before, now) : () => null), [before, now]);
+  const machines = useMachines();
+  const byId = useMachineMap();
+  const isUnknown = useKnown() === "failed";
+  const route = useRoute();
+  const chosen = (route.name === "runs" && route.query["machine"]) || null;
+  const workspaces = useOp("workspace_list", {}).data?.items;
+  const place = useMemo(() => placesOf(workspaces ?? []), [workspaces]);
+  const all = now?.runs ?? [];
+  const runs = runsAt(all, place, chosen);
+  const here = runsAt(all, place, thisComputer).length;
   useListKeys();
   const again = () => void refetch();
   return (
@@ -203,29 +259,36 @@ export default function RunsScreen() {
         <ErrorState title={t("runs.failed")} error={error} onRetry={again} />
       ) : !now ? (
         <SkeletonText lines={5} />
-      ) : now.runs.length === 0 ? (
-        <EmptyState icon={<Activity />} title={t("runs.empty")}>
-          {t("runs.emptyText")}
-        </EmptyState>
       ) : (
         <>
-          <div className={styles.heads} aria-hidden>
-            <span className={styles.elapsed}>{t("runs.since")}</span>
-            <span className={styles.cpu}>{t("runs.cpu")}</span>
-            <span className={styles.memory}>{t("runs.memory")}</span>
-            <span className={styles.stop} />
-          </div>
-          <ul className={styles.list} aria-label={t("nav.runs")}>
-            {now.runs.map((run) => (
-              <Row
-                key={run.id}
-                run={run}
-                cpu={cpu}
-                agent={run.agent_id === null ? undefined : names.get(run.agent_id)}
-                onStopped={again}
-              />
-            ))}
-          </ul>
+          {isUnknown && <p className={layout.error}>{t("machines.failed")}</p>}
+          {(machines.length > 0 || chosen !== null) && (
+            <MachineLoads machines={machines} here={here} chosen={chosen} />
+          )}
+          {runs.length === 0 ? (
+            <NoRuns isNarrowed={chosen !== null && all.length > 0} />
+          ) : (
+            <>
+              <div className={styles.heads} aria-hidden>
+                <span className={styles.elapsed}>{t("runs.since")}</span>
+                <span className={styles.cpu}>{t("runs.cpu")}</span>
+                <span className={styles.memory}>{t("runs.memory")}</span>
+                <span className={styles.stop} />
+              </div>
+              <ul className={styles.list} aria-label={t("nav.runs")}>
+                {runs.map((run) => (
+                  <Row
+                    key={run.id}
+                    run={run}
+                    cpu={cpu}
+                    machine={byId.get(place(run))}
+                    agent={run.agent_id === null ? undefined : names.get(run.agent_id)}
+                    onStopped={again}
+                  />
+                ))}
+              </ul>
+            </>
+          )}
         </>
       )}
     </Screen>

@@ -8,6 +8,9 @@ import {
   priorityNumber,
   type PriorityLevel,
 } from "#ui/domain/priority.ts";
+import { MachineBadge } from "#ui/domain/machines/MachineBadge.tsx";
+import { machineOf } from "#ui/domain/machines/machines.ts";
+import { contactWords, useMachineMap } from "#ui/domain/machines/useMachines.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";
@@ -131,7 +134,24 @@ function UsageChip({ task }: { task: Task }) {
   );
 }
 
-/** Who, how urgent, what it has cost so far, and what is being done right now. */
+/** The machine that the worktree is on; that it cannot be reached is said in full. */
+function MachineChip({ task }: { task: Task }) {
+  const { t } = useTranslation();
+  const machine = useMachineMap().get(machineOf(task.workspace) ?? "");
+  if (!machine) return null;
+  return (
+    <span className={styles.fact} role="group" aria-label={t("task.onMachine", machine)}>
+      <MachineBadge machine={machine} />
+      {machine.contact === "unreachable" && (
+        <span className={styles.unreachable} aria-hidden>
+          {contactWords(machine, t)}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** Who, how urgent, where, what it has cost so far, and what is being done right now. */
 export function Properties({
   task,
   view,
@@ -158,6 +178,7 @@ export function Properties({
           />
         ))}
         <PriorityChip task={task} action={action} />
+        <MachineChip task={task} />
         {task.diff_stat && task.diff_stat.files > 0 && (
           <span className={styles.fact}>
             <span className={styles.files}>{t("diff.files", { count: task.diff_stat.files })}</span>

@@ -16,6 +16,8 @@ const clearable: ReadonlySet<Waiting["reason"]> = new Set([
   "paused",
   "held",
   "race_crown",
+  "no_machine",
+  "machine_unreachable",
 ]);
 
 /** Asks for the person, though the task would go on by itself. */

@@ -16,6 +16,15 @@ const website = () => screen.findByRole("region", { name: "Worktrees of Website"
 const orphans = () => screen.findByRole("region", { name: "Orphaned folders" });
 
 describe("worktrees", () => {
+  it("name the machine that their task's programs run on", async () => {
+    open("machines");
+    const link = await screen.findByRole("link", { name: /^#1/ });
+    const row = link.closest("li");
+    await waitFor(() => expect(row?.textContent).toContain("gpu-box, Connected since"));
+    const here = screen.getByRole("link", { name: /^#7/ }).closest("li");
+    expect(here?.textContent).not.toContain("Connected");
+  });
+
   it("are listed by project with what they take, and measured when the page is opened", async () => {
     const { host, container } = open();
     const section = await website();

@@ -2,6 +2,9 @@ import { Ellipsis, Lock, PanelRight, Pin, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { placeEntries } from "#ui/app/PlaceButtons.tsx";
+import { MachineBadge } from "#ui/domain/machines/MachineBadge.tsx";
+import { machineOf } from "#ui/domain/machines/machines.ts";
+import { useMachineMap } from "#ui/domain/machines/useMachines.ts";
 import { RemoveWorktree } from "#ui/domain/RemoveWorktree.tsx";
 import { formatRoute, navigate } from "#ui/app/router.ts";
 import { bytes } from "#ui/domain/size.ts";
@@ -35,6 +38,7 @@ export function WorktreeRow({ worktree }: { worktree: WorkspaceView }) {
         detail: errorText(error),
       }),
   });
+  const machine = useMachineMap().get(machineOf(worktree) ?? "");
   const closed = state?.kind === "terminal";
   const planned = worktree.cleanup_at !== null;
   const address = ["task", { project, number: String(number) }, { tab: "workspace" }] as const;
@@ -75,6 +79,7 @@ export function WorktreeRow({ worktree }: { worktree: WorkspaceView }) {
           <code title={worktree.branch} data-selectable>
             {worktree.branch}
           </code>
+          {machine && <MachineBadge machine={machine} />}
           <span>
             {t("workspaces.changed")} <RelativeTime at={worktree.updated_at} />
           </span>

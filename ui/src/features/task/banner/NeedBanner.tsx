@@ -27,6 +27,8 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import { askLine, mayAsk } from "#ui/domain/asks.ts";
+import { machineOf } from "#ui/domain/machines/machines.ts";
+import { useMachineMap } from "#ui/domain/machines/useMachines.ts";
 import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
 import { focusAsk, useApprovals } from "../approvals/Asks.tsx";
 import { Decide } from "../review/Decide.tsx";
@@ -114,6 +116,7 @@ export function NeedBanner({ task, workflow, compact = false, below }: NeedBanne
   const [unfolded, setUnfolded] = useState(false);
   const [trusting, setTrusting] = useState(false);
   const action = useAction();
+  const machine = useMachineMap().get(machineOf(task.workspace) ?? "")?.name;
   // Without an agent at work nothing is asked.
   const asks = mayAsk(task);
   const { pending } = useApprovals(task.id, asks);
@@ -219,7 +222,13 @@ export function NeedBanner({ task, workflow, compact = false, below }: NeedBanne
           {...(ofRace.has(waiting.reason) && below !== "race" ? { more: <RaceButton /> } : {})}
           actions={
             offers.length > 0 && (
-              <Offers offers={offers} taskId={task.id} action={action} onTake={take} />
+              <Offers
+                offers={offers}
+                taskId={task.id}
+                machine={machine}
+                action={action}
+                onTake={take}
+              />
             )
           }
         >

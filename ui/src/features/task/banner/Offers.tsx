@@ -9,6 +9,7 @@ import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { WinnerForm } from "../race/WinnerForm.tsx";
 import type { Action } from "../useAction.ts";
+import { GiveUpText } from "./GiveUpText.tsx";
 import { asksFirst, needsText, opensForm } from "./offers.ts";
 import { Row } from "#ui/components/Row.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
@@ -18,6 +19,8 @@ export interface OffersProps {
   readonly offers: readonly Offer[];
   /** Whose entries one chooses among, for the offer that asks for one. */
   readonly taskId: string;
+  /** The machine that the task is on, for the offer that gives it up. */
+  readonly machine?: string | undefined;
   readonly action: Action;
   /** Answers whether it was done. */
   readonly onTake: (offer: Offer, field: string | null) => Promise<boolean>;
@@ -34,7 +37,7 @@ function OfferForm({
   mayBeEmpty = false,
   formNote = null,
   onClose,
-}: Omit<OffersProps, "offers" | "taskId"> & { offer: Offer; onClose: () => void }) {
+}: Omit<OffersProps, "offers" | "taskId" | "machine"> & { offer: Offer; onClose: () => void }) {
   const { t } = useTranslation();
   const [text, setText] = useState("");
   const missing = !mayBeEmpty && needsText(offer) && text.trim() === "";
@@ -93,7 +96,7 @@ function OfferForm({
 }
 
 /** The engine's offers as buttons, the likeliest first; those that need a text open a form. */
-export function Offers({ offers, taskId, ...form }: OffersProps) {
+export function Offers({ offers, taskId, machine, ...form }: OffersProps) {
   const { action, onTake } = form;
   const { t } = useTranslation();
   const [open, setOpen] = useState<Offer | null>(null);
@@ -124,7 +127,7 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
             <Tooltip key={offer.verb} text={offer.why}>
               <Button
                 size="sm"
-                variant={index === 0 ? "primary" : "secondary"}
+                variant={index === 0 && offer.verb !== "give_up_machine" ? "primary" : "secondary"}
                 busy={action.busy !== null && taken?.verb === offer.verb}
                 disabled={action.busy !== null}
                 onClick={() => choose(offer)}
@@ -141,12 +144,22 @@ export function Offers({ offers, taskId, ...form }: OffersProps) {
         onOpenChange={(next) => {
           if (!next) setAsked(null);
         }}
-        title={asked?.label ?? ""}
+        title={
+          asked?.verb === "give_up_machine"
+            ? machine === undefined
+              ? t("machines.giveUp.titleUnnamed")
+              : t("machines.giveUp.title", { name: machine })
+            : (asked?.label ?? "")
+        }
         description={
-          <>
-            {asked?.why}
-            {asked?.verb === "reset_workspace" && ` ${t("workspace.resetLoses")}`}
-          </>
+          asked?.verb === "give_up_machine" ? (
+            <GiveUpText />
+          ) : (
+            <>
+              {asked?.why}
+              {asked?.verb === "reset_workspace" && ` ${t("workspace.resetLoses")}`}
+            </>
+          )
         }
         confirmLabel={asked?.label ?? ""}
         danger

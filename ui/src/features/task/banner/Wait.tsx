@@ -11,8 +11,10 @@ import {
   ListOrdered,
   Lock,
   Pause,
+  ServerOff,
   TriangleAlert,
   Undo2,
+  Unplug,
 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
@@ -36,6 +38,9 @@ export const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   merge_queue: <ListOrdered />,
   awaiting_merge: <GitPullRequest />,
   host_unreachable: <CloudOff />,
+  no_machine: <ServerOff />,
+  machine_busy: <ListOrdered />,
+  machine_unreachable: <Unplug />,
   cost_limit: <CircleDollarSign />,
   race_running: <Flag />,
   race_crown: <Crown />,

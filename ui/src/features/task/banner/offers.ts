@@ -10,7 +10,9 @@ export function asOffers(offers: readonly Offer[]): readonly Offer[] {
 
 /** What cannot be taken back is asked about first. */
 export function asksFirst(verb: Verb): boolean {
-  return ["reset_workspace", "restart", "accept_repository", "cancel"].includes(verb);
+  return ["reset_workspace", "restart", "accept_repository", "give_up_machine", "cancel"].includes(
+    verb,
+  );
 }
 
 /** Asks for a text before it is taken. */

@@ -12,6 +12,8 @@ import {
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { Execution, ExecutionStatus, SaidMessage, UsageSample } from "#ui/api/generated.ts";
+import { MachineBadge } from "#ui/domain/machines/MachineBadge.tsx";
+import { useMachineMap } from "#ui/domain/machines/useMachines.ts";
 import { Badge, type Tone } from "#ui/components/Badge.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
@@ -146,6 +148,12 @@ function Messages({ messages }: { messages: readonly SaidMessage[] }) {
   );
 }
 
+/** The machine that it runs on, or ran on. */
+function OnMachine({ id }: { id: string }) {
+  const machine = useMachineMap().get(id);
+  return machine && <MachineBadge machine={machine} />;
+}
+
 /** Where one run of an agent begins, and how it ended. */
 export function ExecutionHead({
   execution,
@@ -180,6 +188,7 @@ export function ExecutionHead({
       </Row>
       <p className={styles.facts}>
         <span className={layout.soft}>{execution.cause}</span>
+        {execution.machine_id && <OnMachine id={execution.machine_id} />}
         <RelativeTime at={execution.started_at} />
         <Took execution={execution} />
         <Cost execution={execution} />

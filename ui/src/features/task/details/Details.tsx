@@ -11,11 +11,12 @@ import { Description } from "./Description.tsx";
 import { canHaveParts } from "./Parts.tsx";
 import { PromptLayers } from "./PromptLayers.tsx";
 import { RaceSetting } from "./RaceSetting.tsx";
+import { RunsOn } from "./RunsOn.tsx";
 import { AddButton, SubtaskList } from "./Subtasks.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./Details.module.css";
 
-/** A part that runs in turn is a turn of its parent's agent. */
+/** A part that runs in turn is a turn of its parent's agent, where its parent is. */
 const canBeRaced = ({ execution_mode: mode }: Task): boolean => mode === "independent";
 
 function PromptPreview({ taskId }: { taskId: string }) {
@@ -91,6 +92,7 @@ export function Details({ task, view, projectId, open, onToggle, adding, onAddin
           <FirstPart task={task} view={view} adding={adding} onAdding={onAdding} />
         )}
         <Checks task={task} projectId={projectId} />
+        {canBeRaced(task) && <RunsOn task={task} view={view} />}
         {canBeRaced(task) && <RaceSetting task={task} />}
         <div>
           <PromptPreview taskId={task.id} />

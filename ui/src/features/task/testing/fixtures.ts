@@ -188,6 +188,7 @@ export function answersFor({
       own: {},
     }),
     agent_list: () => page([someAgent]),
+    machine_list: () => page([]),
     task_executions: () => page(executions),
     execution_logs: (input: {
       execution_id: string;

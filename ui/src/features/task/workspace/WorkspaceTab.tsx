@@ -11,6 +11,9 @@ import type {
   WorkflowView,
 } from "#ui/api/generated.ts";
 import { PlaceButtons } from "#ui/app/PlaceButtons.tsx";
+import { MachineBadge } from "#ui/domain/machines/MachineBadge.tsx";
+import { machineOf } from "#ui/domain/machines/machines.ts";
+import { useMachineMap } from "#ui/domain/machines/useMachines.ts";
 import { RemoveWorktree } from "#ui/domain/RemoveWorktree.tsx";
 import { bytes } from "#ui/domain/size.ts";
 import { workspaceTones } from "#ui/domain/workspaceTones.ts";
@@ -61,6 +64,7 @@ function Copyable({ text }: { text: string }) {
 function Facts({ workspace }: { workspace: Workspace }) {
   const { t } = useTranslation();
   const { lock } = workspace;
+  const machine = useMachineMap().get(machineOf(workspace) ?? "");
   return (
     <Stack as="dl" data-selectable>
       <Fact label={t("workspace.status")}>
@@ -68,6 +72,11 @@ function Facts({ workspace }: { workspace: Workspace }) {
           {t(`workspace.is.${workspace.status}`)}
         </Badge>
       </Fact>
+      {machine && (
+        <Fact label={t("runsOn.label")}>
+          <MachineBadge machine={machine} />
+        </Fact>
+      )}
       <Fact label={t("workspace.path")}>
         <Copyable text={workspace.path} />
       </Fact>
