@@ -55,8 +55,12 @@ async fn approval_allowed_or_refused_has_its_effect(program: AgentProgram) -> Re
     ensure!(told.iter().any(|it| it["kind"] == "agent_asks" && it["task_id"] == task["id"]), "{told:#?}");
     let needed = fixture.items("/attention").await?;
     ensure!(needed.iter().any(|it| it["id"] == task["id"]), "who is asked is needed: {needed:#?}");
-    let entry = fixture.log(&run).await?.into_iter().find(|it| it["kind"] == "approval_request");
-    assert_eq!(entry.context("no entry")?["id"], first["ask"], "its entry in the log has its name");
+    let asked = |page: &Value| {
+        page["entries"].as_array()?.iter().find(|it| it["kind"] == "approval_request").cloned()
+    };
+    let log = format!("/executions/{}/logs?after=0&limit=200", text(&run, "id"));
+    let entry = fixture.until("its entry in the log", &log, asked).await?;
+    assert_eq!(entry["id"], first["ask"], "its entry in the log has its name");
     let tree = fixture.worktree(&task).await?;
     ensure!(!tree.join("allowed.txt").exists(), "it did not wait");
 
