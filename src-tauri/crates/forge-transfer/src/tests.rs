@@ -16,7 +16,6 @@ use crate::{Fault, Manner, Side, Snapshot, Tree};
 
 mod contents;
 mod cut_short;
-mod measure;
 mod operations;
 mod untrusted;
 
