@@ -1,14 +1,29 @@
 //! Tasks whose programs run on another machine, by a real ssh server: where they run, what they leave, and what becomes
 //! of them when the machine cannot be reached.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use anyhow::{Context as _, Result, ensure};
-use forge_testkit::Sandbox;
+use anyhow::{Context as _, Result, bail, ensure};
+use forge_testkit::{Sandbox, lasting_folder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::ssh_server::{Server, board, configuring};
+
+/// Waits for what no event tells.
+async fn eventually(what: &str, is_so: impl Fn() -> Result<bool>) -> Result<()> {
+    for _ in 0..1200 {
+        if is_so()? {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    bail!("it never came to it that {what}")
+}
 
 /// A board with a machine named `box` that the project's tasks run on.
 struct OnMachine {
@@ -20,7 +35,11 @@ struct OnMachine {
 impl OnMachine {
     /// None where there is no ssh server.
     async fn new(settings: Value) -> Result<Option<Self>> {
-        let folder = tempfile::tempdir()?;
+        Self::in_folder(tempfile::tempdir()?, settings).await
+    }
+
+    /// The same with everything of the machine in this folder.
+    async fn in_folder(folder: TempDir, settings: Value) -> Result<Option<Self>> {
         let Some(server) = Server::start(folder.path())? else { return Ok(None) };
         let mut all = json!({ "machines": ["box"], "auto_approve": true, "sandbox": { "mode": "off" } });
         forge_model::settings::merge_patch(&mut all, &settings);
@@ -51,15 +70,26 @@ impl OnMachine {
         (self.folder.path().join("go-on"), self.folder.path().join("is-there"))
     }
 
-    /// Waits until a file is there.
-    async fn until(&self, file: &std::path::Path) -> Result<()> {
-        for _ in 0..1200 {
-            if file.exists() {
-                return Ok(());
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        anyhow::bail!("{} is not there", file.display())
+    async fn until(&self, file: &Path) -> Result<()> {
+        eventually(&format!("{} is there", file.display()), || Ok(file.exists())).await
+    }
+
+    /// The folders that the machine has for tasks.
+    fn copies(&self) -> Vec<PathBuf> {
+        let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
+        list(self.folder.path().join("forge/keepers")).flat_map(|owner| list(owner.join("tasks"))).collect()
+    }
+
+    /// The process of the machine's keeper.
+    fn keeper(&self) -> Result<nix::unistd::Pid> {
+        let here = self.folder.path().to_string_lossy().into_owned();
+        let is_keeper = |pid: &i32| {
+            let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.contains("forge-keeper\0serve\0") && line.contains(&here)
+        };
+        let all = fs::read_dir("/proc")?.flatten();
+        let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        pids.find(is_keeper).map(nix::unistd::Pid::from_raw).context("no keeper")
     }
 
     /// Everything that a run printed.
@@ -92,7 +122,8 @@ async fn task_runs_on_its_machine_and_its_work_is_merged() -> Result<()> {
     });
     let Some(mut on) = OnMachine::new(settings).await? else { return Ok(()) };
     let script = "pwd > work.txt; echo ignored >> .gitignore; echo kept > ignored; git add -A; git commit -qm mine; \
-                  echo later >> work.txt; rm src/a.txt; cat \"$FORGE_PROMPT_FILE\" > prompt.txt";
+                  echo later >> work.txt; rm src/a.txt; \
+                  echo \"${FORGE_REPO_PATH-none}\" > repository.txt; cat \"$FORGE_PROMPT_FILE\" > prompt.txt";
     let task = on.begin(script).await?;
     let done = on.board.reach(&task, "done").await?;
     let there = on.folder.path().join("forge").canonicalize()?;
@@ -102,6 +133,7 @@ async fn task_runs_on_its_machine_and_its_work_is_merged() -> Result<()> {
     ensure!(on.on_main("prompt.txt")?.contains("Write"), "the prompt is there");
     ensure!(on.board.repo.git(&["log", "--format=%s", "main"])?.contains("mine"));
     ensure!(on.on_main("src/a.txt").is_err(), "what it removed is gone");
+    assert_eq!(on.on_main("repository.txt")?, "none", "the user's repository is not there");
     ensure!(on.on_main("ignored").is_err(), "what is ignored stays there");
     let run = on.runs(&task).await?.remove(0);
     let machine = on.board.call("machine_get", json!({ "machine_id": "box" })).await?;
@@ -124,7 +156,7 @@ async fn cut_connections_lose_and_double_nothing() -> Result<()> {
     on.until(&is_there).await?;
     for _ in 0..3 {
         on.server.cut();
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
     }
     fs::write(&go_on, "")?;
     on.board.reach(&task, "done").await?;
@@ -179,6 +211,9 @@ async fn machine_that_is_gone_is_waited_for_and_may_be_given_up() -> Result<()> 
     assert_eq!(on.runs(&task).await?.len(), 1, "nothing starts elsewhere");
     let local = json!({ "project_id": on.board.project, "machines": [] });
     on.board.call("project_settings_update", local).await?;
+    let cancel = json!({ "task_id": task["id"], "verb": "cancel", "version": waits["version"] });
+    let refused = on.board.call("task_action", cancel).await.err().context("it was not refused")?;
+    ensure!(refused.to_string().contains("give it up"), "a person is not made to wait: {refused}");
     let act = json!({ "task_id": task["id"], "verb": "give_up_machine", "version": waits["version"] });
     on.board.call("task_action", act).await?;
     on.board.reach(&task, "done").await?;
@@ -191,20 +226,7 @@ async fn machine_that_is_gone_is_waited_for_and_may_be_given_up() -> Result<()> 
     // What the machine has is kept when it is back, and removed there.
     on.server.start_again()?;
     on.board.call("machine_test", json!({ "machine_id": "box" })).await?;
-    let copy = on.folder.path().join("forge/keepers");
-    let has_copy = || {
-        let owners = fs::read_dir(&copy).into_iter().flatten().flatten();
-        owners
-            .into_iter()
-            .any(|it| fs::read_dir(it.path().join("tasks")).is_ok_and(|mut all| all.next().is_some()))
-    };
-    for _ in 0..600 {
-        if !has_copy() {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    ensure!(!has_copy(), "the copy is still there");
+    eventually("the copy is removed", || Ok(on.copies().is_empty())).await?;
     let backups = format!("refs/forge/backup/{}", task["id"].as_str().context("an id")?);
     let refs = on.board.repo.git(&["for-each-ref", "--format=%(refname)", "refs/forge"])?;
     let kept = refs.lines().find(|name| name.starts_with(&backups)).with_context(|| refs.clone())?;
@@ -222,5 +244,103 @@ async fn task_waits_until_a_machine_has_its_labels() -> Result<()> {
     on.board.call("machine_update", labels).await?;
     on.board.reach(&task, "done").await?;
     assert_eq!(on.on_main("work.txt")?, "work");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn task_that_waited_to_begin_begins_when_its_machine_is_back() -> Result<()> {
+    let Some(mut on) = OnMachine::new(json!({})).await? else { return Ok(()) };
+    let first = on.begin("echo first > first.txt").await?;
+    on.board.reach(&first, "done").await?;
+    on.server.stop();
+    let machine = json!({ "machine_id": "box" });
+    let mut contact = Value::Null;
+    for _ in 0..200 {
+        contact = on.board.call("machine_get", machine.clone()).await?["contact"].clone();
+        if contact == "unreachable" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(contact, "unreachable");
+    let second = on.board.task("Then", &[], json!({})).await?;
+    on.board.claim(&second).await?;
+    on.board.wait(&second, "waiting", |now| now["waiting"]["reason"] == "machine_unreachable").await?;
+    assert_eq!(on.runs(&second).await?.len(), 0, "it takes no place meanwhile");
+    on.server.start_again()?;
+    // Nobody asks for the machine but the task.
+    on.board.reach(&second, "done").await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_were_changed_here_meanwhile_are_kept_as_a_backup() -> Result<()> {
+    let Some(mut on) = OnMachine::new(json!({})).await? else { return Ok(()) };
+    let (go_on, is_there) = on.signals();
+    let script = format!(
+        "echo there > work.txt; touch {}; until [ -e {} ]; do sleep 0.05; done",
+        is_there.display(),
+        go_on.display()
+    );
+    let task = on.begin(&script).await?;
+    on.until(&is_there).await?;
+    let here = on.board.get(&task).await?;
+    let here = PathBuf::from(here["workspace"]["path"].as_str().context("a worktree")?);
+    ensure!(!here.join("work.txt").exists(), "it is worked on there");
+    fs::write(here.join("work.txt"), "here\n")?;
+    fs::write(&go_on, "")?;
+    on.board.reach(&task, "done").await?;
+    assert_eq!(on.on_main("work.txt")?, "there");
+    let id = task["id"].as_str().context("an id")?;
+    let kept = on.board.repo.git(&["show", &format!("refs/forge/backup/{id}/1:work.txt")])?;
+    assert_eq!(kept, "here");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_that_its_machine_knows_nothing_of_is_lost_and_another_follows() -> Result<()> {
+    let Some(mut on) = OnMachine::new(json!({})).await? else { return Ok(()) };
+    let (go_on, is_there) = on.signals();
+    let script = format!(
+        "echo line >> work.txt; touch {}; until [ -e {} ]; do sleep 0.05; done",
+        is_there.display(),
+        go_on.display()
+    );
+    let task = on.begin(&script).await?;
+    on.until(&is_there).await?;
+    // As after a power cut: the keeper, what it ran and what it knew are gone, the files are there.
+    nix::sys::signal::kill(on.keeper()?, nix::sys::signal::Signal::SIGKILL)?;
+    on.server.cut();
+    fs::write(&go_on, "")?;
+    on.board.reach(&task, "done").await?;
+    let runs = on.runs(&task).await?;
+    let of = |status: &str| runs.iter().filter(|run| run["status"] == status).count();
+    assert_eq!((runs.len(), of("lost"), of("finished")), (2, 1, 1), "{runs:#?}");
+    assert_eq!(on.on_main("work.txt")?, "line\nline", "what the lost one left was fetched");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_on_a_machine_are_confined_there() -> Result<()> {
+    if !forge_exec::sandbox_support().files {
+        eprintln!("skipped: this kernel has no Landlock");
+        return Ok(());
+    }
+    let settings = json!({ "sandbox": { "mode": "files" } });
+    // Not below a folder for temporary files, where everybody may write.
+    let Some(mut on) = OnMachine::in_folder(lasting_folder()?, settings).await? else { return Ok(()) };
+    let home = on.folder.path().join("home");
+    fs::create_dir(home.join(".ssh"))?;
+    fs::write(home.join(".ssh/id"), "a private key\n")?;
+    let script = "echo evil > \"$HOME/evil\"; cat \"$HOME/.ssh/id\" > seen.txt; \
+                  echo work > work.txt; git add -A; git commit -qm mine; true";
+    let task = on.begin(script).await?;
+    on.board.reach(&task, "done").await?;
+    assert_eq!(on.on_main("work.txt")?, "work", "what it may, it did");
+    ensure!(!home.join("evil").exists(), "it wrote to the home there");
+    assert_eq!(on.on_main("seen.txt")?, "", "it read a key there");
+    let run = on.runs(&task).await?.remove(0);
+    assert_eq!(run["sandbox"]["state"], "enforced", "{run:#}");
+    ensure!(run["sandbox"]["refused"].as_u64() >= Some(2), "{run:#}");
     Ok(())
 }

@@ -80,9 +80,11 @@ impl Server {
         }
         fs::copy(folder.join("key.pub"), folder.join("authorized_keys"))?;
         let at = folder.display();
+        fs::create_dir(folder.join("home"))?;
         let config = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {at}/host_key\nPidFile none\nStrictModes no\nUsePAM no\n\
-             AuthorizedKeysFile {at}/authorized_keys\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+             AuthorizedKeysFile {at}/authorized_keys\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n\
+             SetEnv \"HOME={at}/home\"\n"
         );
         fs::write(folder.join("sshd_config"), config)?;
         let public = fs::read_to_string(folder.join("host_key.pub"))?;

@@ -213,7 +213,7 @@ pub enum EngineError {
     #[error("Could not {0}")]
     Git(#[from] GitError),
     /// A worktree cannot be sent to a machine, or fetched from it.
-    #[error("Could not {0}")]
+    #[error("Could not work on another machine: {0}")]
     Transfer(forge_keeper::TransferError),
     /// A person gave up the machine that was waited for.
     #[error("The machine was given up")]

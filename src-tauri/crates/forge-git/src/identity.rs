@@ -10,6 +10,10 @@ use crate::worktree::Worktree;
 
 const FALLBACK: [(&str, &str); 2] = [("name", "Forge"), ("email", "forge@localhost")];
 
+/// The variables by which an environment says who commits.
+const BY_ENVIRONMENT: [&str; 5] =
+    ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"];
+
 impl Worktree {
     /// Variables for a program that commits in it on its own: what the user's configuration does not say about
     /// the identity, as Forge's own commits have it. Empty where the user's is whole.
@@ -30,6 +34,21 @@ impl Worktree {
                 (name, given.to_owned())
             })
             .collect())
+    }
+
+    /// The same for a program on another machine, where the worktree's settings are, and this process's environment is not.
+    pub async fn identity_elsewhere(
+        &self,
+        author: Option<(&str, &str)>,
+    ) -> Result<Vec<(String, String)>, GitError> {
+        let mut identity = self.missing_identity(author).await?;
+        for name in BY_ENVIRONMENT {
+            let is_given = identity.iter().any(|(given, _)| given == name);
+            if let Some(value) = self.repo().git().env_var(name).filter(|_| !is_given) {
+                identity.push((name.to_owned(), value.to_string_lossy().into_owned()));
+            }
+        }
+        Ok(identity)
     }
 
     /// Environment that completes the identity for commits made in it.

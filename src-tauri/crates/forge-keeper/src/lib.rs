@@ -34,7 +34,9 @@ mod spool;
 mod task;
 pub mod wire;
 
-pub use client::{FarTree, Fetched, Keeper, KeptSink, NoteSender, Opened, Output, Plain, Sent, Session};
+pub use client::{
+    FarTree, Fetched, Keeper, KeptSink, NoteSender, Opened, Output, Pause, Plain, Sent, Session,
+};
 pub use error::{KeepError, TransferError};
 pub use forge_transfer::Fault;
 pub use given::Given;

@@ -11,10 +11,11 @@ use forge_exec::Exit;
 use crate::{
     Fault, Side, Store, Tree,
     names::{is_oid, is_shared_index},
+    quote::{alternates, quoted},
     record::Record,
     safe::Folder,
     state::State,
-    store::{alternates, format_lines, quoted, remove},
+    store::{format_lines, remove},
 };
 
 /// How many refs of a mirror say what it has.

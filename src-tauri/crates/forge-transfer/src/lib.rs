@@ -27,6 +27,7 @@ mod look;
 mod made;
 pub mod names;
 mod pack;
+pub mod quote;
 mod record;
 mod safe;
 mod snapshot;

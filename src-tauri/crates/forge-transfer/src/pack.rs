@@ -139,11 +139,10 @@ impl Store {
     pub async fn unpack(&self) -> Result<Unpacking, Fault> {
         let mut command = self.git(&["index-pack", "--stdin", "--fix-thin"]);
         if let Side::Far { mirror } = &self.tree.side {
-            let own = crate::store::alternates(&[self.path("objects")]);
-            let own = own.strip_suffix(b"\n").unwrap_or(&own);
+            let own = crate::quote::alternate(&self.path("objects"));
             command = command
                 .env("GIT_OBJECT_DIRECTORY", mirror.join("objects"))
-                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", os(own));
+                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", os(&own));
         }
         let (process, pipes) = command.piped().await?;
         let store = self.tree.store.clone();

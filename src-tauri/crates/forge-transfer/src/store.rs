@@ -11,6 +11,7 @@ use std::{
 use crate::{
     Fault, Manner, Side, Tree,
     git::{self, Git},
+    quote::{alternates, quoted},
     record::Record,
     safe,
 };
@@ -50,8 +51,13 @@ impl Tree {
 impl Store {
     pub(crate) async fn open(mut tree: Tree) -> Result<Self, Fault> {
         if tree.manner.is_none() {
-            let known = fs::read(tree.store.join(MANNER)).ok();
-            tree.manner = known.and_then(|known| postcard::from_bytes(&known).ok());
+            let path = tree.store.join(MANNER);
+            tree.manner = match fs::read(&path) {
+                // One that cannot be understood is of another version, and comes with the next transfer.
+                Ok(known) => postcard::from_bytes(&known).ok(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(Fault::io("read", path)(error)),
+            };
         }
         let prepared = tree.clone();
         let (lock, is_new) = tokio::task::spawn_blocking(move || {
@@ -245,33 +251,4 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-/// A list of object stores.
-pub(crate) fn alternates(stores: &[PathBuf]) -> Vec<u8> {
-    let mut list = Vec::new();
-    for store in stores {
-        let raw = store.as_os_str().as_bytes();
-        match raw.iter().any(|byte| matches!(byte, b'\n' | b'"' | b'\\')) || raw.starts_with(b"#") {
-            true => list.extend(quoted(raw)),
-            false => list.extend(raw),
-        }
-        list.push(b'\n');
-    }
-    list
-}
-
-/// A value in quotes, as git's configuration and its lists have it.
-pub(crate) fn quoted(value: &[u8]) -> Vec<u8> {
-    let mut quoted = vec![b'"'];
-    for byte in value {
-        match byte {
-            b'"' | b'\\' => quoted.extend([b'\\', *byte]),
-            b'\n' => quoted.extend(b"\\n"),
-            b'\t' => quoted.extend(b"\\t"),
-            other => quoted.push(*other),
-        }
-    }
-    quoted.push(b'"');
-    quoted
 }

@@ -10,7 +10,8 @@ use forge_keeper::{Connector as _, TransferError};
 use forge_model::event::EventType;
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::task::WaitReason;
-use serde_json::json;
+use forge_store::Tx;
+use serde_json::{Value, json};
 
 use crate::{
     EngineError, World,
@@ -36,9 +37,13 @@ const LEFT_ON: &str = "left_on_machines";
 #[derive(Default)]
 struct Turns(Mutex<HashMap<MachineId, Arc<tokio::sync::Mutex<()>>>>);
 
+/// Machines that somebody waits for on behalf of tasks.
+#[derive(Default)]
+struct Awaited(Mutex<HashSet<MachineId>>);
+
 /// At start: machines on which something may go on are asked, which tells them that this engine is there.
 pub(crate) async fn ask_all(world: &World) -> Result<()> {
-    let left = left_on(world).await?;
+    let left = read_left(core::app_settings::app_setting(world, LEFT_ON).await?);
     for machine in world.store().read().await?.machines().list().await? {
         if left.contains(machine.id.as_str()) {
             clear_up_later(world, &machine.id);
@@ -48,20 +53,10 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
             continue;
         }
         let world = world.clone();
-        in_background(&world.clone(), async move {
-            let connect = async {
-                match contacts::asked(&world, &machine).await {
-                    // The contact that is made is told by itself.
-                    Ok(asked) => drop(asked.ssh.connect().await),
-                    Err(error) => {
-                        tracing::warn!(machine = %machine.id, %error, "failed to look for a machine");
-                    }
-                }
-            };
-            tokio::select! {
-                () = connect => {}
-                () = world.inner.shutdown.cancelled() => {}
-            }
+        until_end(&world.clone(), async move {
+            // What comes of it is told by the contact itself.
+            let _ = contacts::asked(&world, &machine).await?.ssh.connect().await;
+            Ok(())
         });
     }
     Ok(())
@@ -70,9 +65,9 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
 /// Tells the tasks on a machine, and clears up there what is nobody's any more.
 pub(crate) async fn changed(world: &World, machine: &MachineId, is_live: bool) -> Result<()> {
     tell_tasks(world, machine, is_live).await?;
-    // A contact that lasts shows what is left there.
-    if is_live {
-        clear_up_later(world, machine);
+    if is_live && let Some(asked) = contacts::known(world, machine) {
+        let (world, machine) = (world.clone(), machine.clone());
+        until_end(&world.clone(), async move { clear_up(&world, &machine, &asked).await });
     }
     Ok(())
 }
@@ -80,62 +75,97 @@ pub(crate) async fn changed(world: &World, machine: &MachineId, is_live: bool) -
 /// Clears up on a machine as soon as it can be reached, also by a later engine.
 pub(crate) fn clear_up_later(world: &World, machine: &MachineId) {
     let (world, machine) = (world.clone(), machine.clone());
-    in_background(&world.clone(), async move {
-        let cleared = tokio::select! {
-            cleared = clear_up_when_reachable(&world, &machine) => cleared,
-            () = world.inner.shutdown.cancelled() => return,
+    until_end(&world.clone(), async move {
+        let found = world.store().read().await?.machines().get(&machine).await?;
+        let Some(found) = found else { return Ok(()) };
+        note_left(&world, |left| left.insert(machine.0.clone())).await?;
+        let asked = contacts::asked(&world, &found).await?;
+        asked.ssh.reachable().await;
+        clear_up(&world, &machine, &asked).await
+    });
+}
+
+/// Has somebody wait for a machine that tasks wait for, and wakes these when it can be reached.
+pub(crate) fn reconnect_later(world: &World, machine: &MachineId) {
+    if !locked(&world.part::<Awaited>().0).insert(machine.clone()) {
+        return;
+    }
+    let (world, machine) = (world.clone(), machine.clone());
+    until_end(&world.clone(), async move {
+        if let Some(asked) = contacts::known(&world, &machine) {
+            asked.ssh.reachable().await;
+        }
+        locked(&world.part::<Awaited>().0).remove(&machine);
+        // Behind whoever is about to write that a task waits.
+        drop(world.store().write().await?);
+        core::scheduler::wake_waiting(&world);
+        Ok(())
+    });
+}
+
+/// Does something about a machine beside everything else, until this engine ends.
+fn until_end(world: &World, act: impl Future<Output = Result<()>> + Send + 'static) {
+    let ends = world.inner.shutdown.clone();
+    in_background(world, async move {
+        let acted = tokio::select! {
+            acted = act => acted,
+            () = ends.cancelled() => return,
         };
-        if let Err(error) = cleared {
-            tracing::warn!(%machine, %error, "failed to clear up on a machine; the next contact tries again");
+        if let Err(error) = acted {
+            tracing::warn!(%error, "failed on a machine; the next contact tries again");
         }
     });
 }
 
-async fn clear_up_when_reachable(world: &World, machine: &MachineId) -> Result<()> {
-    let Some(found) = world.store().read().await?.machines().get(machine).await? else { return Ok(()) };
-    note_left(world, |left| {
-        left.insert(machine.0.clone());
-    })
-    .await?;
-    let asked = contacts::asked(world, &found).await?;
-    asked.ssh.reachable().await;
-    clear_up(world, machine, &asked).await
-}
-
-/// Writes down the machines on which something is left.
-async fn note_left(world: &World, change: impl FnOnce(&mut BTreeSet<String>)) -> Result<()> {
-    let mut left = left_on(world).await?;
-    let before = left.clone();
-    change(&mut left);
-    if left != before {
-        core::app_settings::set_app_setting(world, LEFT_ON, &json!(left)).await?;
+/// Changes the list of machines on which something is left.
+async fn note_left(world: &World, change: impl FnOnce(&mut BTreeSet<String>) -> bool) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    let mut left = read_left(tx.app_settings().get(LEFT_ON).await?);
+    if change(&mut left) {
+        tx.app_settings_mut().put(LEFT_ON, &json!(left)).await?;
+        tx.commit().await?;
     }
     Ok(())
 }
 
-async fn left_on(world: &World) -> Result<BTreeSet<String>> {
-    let noted = core::app_settings::app_setting(world, LEFT_ON).await?;
-    Ok(noted.and_then(|noted| serde_json::from_value(noted).ok()).unwrap_or_default())
+fn read_left(noted: Option<Value>) -> BTreeSet<String> {
+    noted.and_then(|noted| serde_json::from_value(noted).ok()).unwrap_or_default()
 }
 
-/// Writes on the tasks whose programs run there that they wait for the machine, or that they do not any more.
+/// Writes on the tasks that are at work there that they wait for the machine, or has them look again.
 async fn tell_tasks(world: &World, machine: &MachineId, is_live: bool) -> Result<()> {
     let mut tx = world.store().write().await?;
     let Some(found) = tx.machines().get(machine).await? else { return Ok(()) };
     let found = Candidate::from(contacts::with_contact(world, found));
+    let name = [found.machine.name.clone()];
+    let told = placement::waiting(&name, std::slice::from_ref(&found), WaitFor::Unreachable);
+    let mut changed = Vec::new();
     for mut task in tx.workspaces().tasks_on(machine).await? {
-        let waits = task.waiting.as_ref().is_some_and(|it| it.reason == WaitReason::MachineUnreachable);
-        let runs = !tx.executions().open(Some(std::slice::from_ref(&task.id))).await?.is_empty();
-        if is_live == waits && (is_live || (runs && task.waiting.is_none())) || !is_live && runs && !waits {
-            let name = [found.machine.name.clone()];
-            let told = placement::waiting(&name, std::slice::from_ref(&found), WaitFor::Unreachable);
-            task.waiting = (!is_live).then_some(told);
+        let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
+        let changes = match is_live {
+            true => reason == Some(WaitReason::MachineUnreachable),
+            false => reason.is_none() && is_at_work(&mut tx, &task.id).await?,
+        };
+        if changes {
+            task.waiting = (!is_live).then(|| told.clone());
             let facts = json!({ "waiting": task.waiting.as_ref().map(|waiting| waiting.reason) });
             tx.tasks_mut().update(&mut task, world.now()).await?;
             world.emit(&mut tx, EventType::TaskUpdated, &task, task.id.as_str(), &facts).await?;
+            changed.push(task.id);
         }
     }
-    Ok(tx.commit().await?)
+    tx.commit().await?;
+    if is_live {
+        // Those that waited before they began.
+        changed.iter().for_each(|task| core::workers::kick(world, task));
+    }
+    Ok(())
+}
+
+/// Whether a program of a task runs, or a step of it is open.
+async fn is_at_work(tx: &mut Tx, task: &TaskId) -> Result<bool> {
+    let runs = !tx.executions().open(Some(std::slice::from_ref(task))).await?.is_empty();
+    Ok(runs || !tx.steps().open(task).await?.is_empty())
 }
 
 /// Ends there what no row names, and removes the copies of worktrees that are not there any more. What a copy holds that
@@ -155,10 +185,7 @@ async fn clear_up(world: &World, machine: &MachineId, asked: &Asked) -> Result<(
     for tree in trees.into_iter().filter(|tree| !named.tasks.contains(&TaskId(tree.task.clone()))) {
         left_there::keep_and_remove(world, asked, &tree.task, &tree.project).await?;
     }
-    note_left(world, |left| {
-        left.remove(machine.as_str());
-    })
-    .await
+    note_left(world, |left| left.remove(machine.as_str())).await
 }
 
 /// What the rows say is on a machine.

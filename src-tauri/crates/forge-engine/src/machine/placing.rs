@@ -14,7 +14,10 @@ use crate::{
     error::Result,
 };
 
-use super::placement::{self, Candidate, Placement};
+use super::{
+    contact,
+    placement::{self, Candidate, Placement},
+};
 
 /// Where the worktree of a task is to be made: on this computer, on a machine, or nowhere yet.
 pub(crate) type Place = std::result::Result<Option<MachineId>, Waiting>;
@@ -70,7 +73,11 @@ pub(crate) async fn place(
         Placement::On(id) => Ok(Some(id)),
         // Its machine was removed, which is told by whoever needs it.
         Placement::Local => Ok(stays_on),
-        Placement::Wait(wait) => Err(placement::waiting(&required, &candidates, wait)),
+        Placement::Wait(wait) => {
+            let away = candidates.iter().filter(|it| it.is_unreachable && it.machine.has_labels(&required));
+            away.for_each(|it| contact::reconnect_later(world, &it.machine.id));
+            Err(placement::waiting(&required, &candidates, wait))
+        }
     })
 }
 

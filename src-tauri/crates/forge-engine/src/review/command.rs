@@ -100,6 +100,7 @@ pub(crate) async fn decide(world: &World, actor: Actor, id: &TaskId, request: De
 /// Stops the checks or the auditor of the review that runs. The review ends undecided; the task stays
 /// where it is and says so.
 pub(crate) async fn cancel_review(world: &World, actor: Actor, id: &TaskId) -> Result<()> {
+    core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
     run::running::stop_run(world, id).await;
     let mut tx = world.store().write().await?;

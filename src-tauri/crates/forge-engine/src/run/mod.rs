@@ -29,6 +29,7 @@ pub(crate) mod programs;
 mod prompt_tests;
 pub(crate) mod running;
 pub(crate) mod sessions;
+pub(crate) mod there;
 pub(crate) mod tokens;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -38,7 +39,6 @@ use forge_agents::{
 };
 use forge_exec::{Marker, ProcessIdentity};
 use forge_git::Worktree;
-use forge_keeper::{Provided, ProvidedFile, ProvidedKind};
 use forge_model::correction::Correction;
 use forge_model::event::EventType;
 use forge_model::execution::{ExecutionRole, ExecutionStatus};
@@ -55,11 +55,9 @@ use crate::{
     core::{
         self,
         confinement::{Confinement, Subject, confine, confine_again},
-        context::task_folder,
         environment::ProgramEnvironment,
         guarded::guarded,
         location::Location,
-        private_data,
         redaction::redacted_outcome,
         sync::locked,
         worktree_lock::WorkspaceHold,
@@ -75,6 +73,10 @@ use crate::{
         plan::needs_merge_begun,
         prepared::Prepared,
         running::{Run, Running},
+        there::{
+            as_found, end_lost, fetch_plan, find_there, give_files, given_folder, machine_left,
+            prompt_file_of,
+        },
     },
     trust,
     workspace::{self, traces::leaves_no_trace},
@@ -82,12 +84,6 @@ use crate::{
 
 /// From the gentle signal to the kill of an agent.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// How long an engine that ends waits for the machine of a run.
-const LEAVES_AFTER: Duration = Duration::from_secs(10);
-
-/// The folder on another machine, beside the copy of the worktree, of what people attached to the task.
-const ATTACHMENTS: &str = "attachments";
 
 /// What a run needs besides what is stored.
 struct Ready {
@@ -174,49 +170,6 @@ async fn run_execution(
         },
     };
     run_prepared(world, &prepared, control, listening, kept).await
-}
-
-/// Returns when this engine ends and has waited long enough for the machine of a run. The run goes on there, and the
-/// next engine finds it.
-async fn machine_left(world: &World, id: &ExecutionId) {
-    let there = async {
-        let row = world.store().read().await?.executions().get(id).await?;
-        Ok::<bool, EngineError>(row.is_some_and(|row| row.execution.machine_id.is_some()))
-    };
-    world.inner.shutdown.cancelled().await;
-    match there.await {
-        Ok(true) => tokio::time::sleep(LEAVES_AFTER).await,
-        _ => std::future::pending().await,
-    }
-}
-
-/// What the machine has of a run that another engine began there; none when it has nothing. It is waited for, whoever
-/// wants the run stopped: only the machine knows what became of it.
-async fn find_there(world: &World, p: &Prepared) -> Result<Option<KeptLaunch>> {
-    let never = CancellationToken::new();
-    let found = core::location::location_of(world, Some(&p.workspace), &never).await?;
-    let Some(Location::There(there)) = found else { return Err(EngineError::MachineGivenUp) };
-    let kept = there.runs(world, &never).await?.ok_or(EngineError::MachineGivenUp)?;
-    Ok(kept::kept_launch(&kept, &p.row.execution.id))
-}
-
-/// Ends a run of which its machine has nothing: the machine was started anew. What it left in the worktree is fetched.
-async fn end_lost(
-    world: &World,
-    p: &Prepared,
-    listening: Listening,
-    cancel: &CancellationToken,
-) -> Result<()> {
-    let (holder, never) = (p.row.execution.id.as_str(), CancellationToken::new());
-    let lock = core::worktree_lock::lock_workspace(world, &p.task.id, &p.workspace, holder, &never).await?;
-    if !core::confinement::recover_left(world, &p.context, &p.workspace, &never).await? {
-        return Err(EngineError::MachineGivenUp);
-    }
-    let cost = listening.over().await?.cost();
-    drop(lock);
-    let lost = RunOutcome::failed(AgentError::Lost);
-    let end = || end_run(world, &p.row.execution, &p.task.id, (&lost, cost.clone()), cancel);
-    core::disk::with_patience(world, end).await
 }
 
 async fn prepare_run(world: &World, id: &ExecutionId) -> Result<Prepared> {
@@ -358,7 +311,10 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
     let Some(prompt_file) = give_files(world, p, &location, &prompt, cancel).await? else { return Ok(None) };
     let before = worktree.head().await?;
     let author = p.context.settings.author.as_ref().map(|it| (it.name.as_str(), it.email.as_str()));
-    let identity = worktree.missing_identity(author).await?;
+    let identity = match location {
+        Location::Here => worktree.missing_identity(author).await?,
+        Location::There(_) => worktree.identity_elsewhere(author).await?,
+    };
     let untracked = if leaves_no_trace(p.row.execution.role) {
         let status = worktree.status().await?;
         Some(status.into_iter().filter(|entry| entry.untracked).map(|entry| entry.path).collect())
@@ -431,83 +387,11 @@ fn subject_of<'a>(
     Subject { agent: Some(&p.agent), given, ..Subject::command_in(Some(&p.workspace), location, cancel) }
 }
 
-/// The folder with what people attached to the task, as the program finds it.
-fn given_folder(world: &World, p: &Prepared, location: &Location) -> PathBuf {
-    let here = attachments::attachment_dir(world, &p.task.project_id, &p.task.id);
-    match location {
-        Location::Here => here,
-        Location::There(there) => there.folder().join(ATTACHMENTS),
-    }
-}
-
-/// A prompt with the paths of Forge's files as the program finds them.
-fn as_found(world: &World, p: &Prepared, location: &Location, prompt: String) -> String {
-    let Location::There(there) = location else { return prompt };
-    let given = (given_folder(world, p, &Location::Here), given_folder(world, p, location));
-    let around = (task_folder(&p.workspace), there.folder().to_owned());
-    [given, around].into_iter().fold(prompt, |prompt, (here, there)| {
-        prompt.replace(&*here.to_string_lossy(), &there.to_string_lossy())
-    })
-}
-
-/// Writes the prompt where the program finds it, with whatever else it is given beside the worktree; none when the wait
-/// for another machine was stopped.
-async fn give_files(
-    world: &World,
-    p: &Prepared,
-    location: &Location,
-    prompt: &str,
-    cancel: &CancellationToken,
-) -> Result<Option<PathBuf>> {
-    let file = prompt_file_of(p);
-    private_data::write(&file, prompt).await.map_err(EngineError::io("write the prompt"))?;
-    let Location::There(there) = location else { return Ok(Some(file)) };
-    let path = location.path(&p.workspace, &file);
-    let mut files = vec![(path.clone(), prompt.as_bytes().to_vec())];
-    if let Some(plan) = plan::read_plan(&p.workspace).await? {
-        files.push((location.path(&p.workspace, &plan::plan_file(&p.workspace)), plan.into_bytes()));
-    }
-    let (here, given) = (given_folder(world, p, &Location::Here), given_folder(world, p, location));
-    let attach = async {
-        for name in attachments::files_of(&here).await? {
-            files.push((given.join(&name), tokio::fs::read(here.join(&name)).await?));
-        }
-        Ok(())
-    };
-    attach.await.map_err(EngineError::io("read an attachment"))?;
-    for (path, content) in files {
-        // One at a time: each is a message of its own.
-        let file = ProvidedFile { path, content, kind: ProvidedKind::Replacing };
-        let provided = Provided { files: vec![file], ..Provided::default() };
-        if there.provide(world, &provided, cancel).await?.is_none() {
-            return Ok(None);
-        }
-    }
-    Ok(Some(path))
-}
-
-/// Brings the plan home that an agent wrote on another machine.
-async fn fetch_plan(world: &World, p: &Prepared, location: &Location) -> Result<()> {
-    let Location::There(there) = location else { return Ok(()) };
-    let path = location.path(&p.workspace, &plan::plan_file(&p.workspace));
-    // Only a machine that is given up is not waited for.
-    let plan = there.file(world, &path, plan::MAX_PLAN_BYTES_READ, &CancellationToken::new()).await?;
-    let Some(plan) = plan.map(|plan| String::from_utf8_lossy(&plan).into_owned()) else { return Ok(()) };
-    if plan::read_plan(&p.workspace).await?.as_ref() != Some(&plan) && !plan.trim().is_empty() {
-        plan::write_plan(&p.workspace, &plan).await?;
-    }
-    Ok(())
-}
-
 /// Writes what a run's sandbox came to.
 pub(crate) async fn write_sandbox(world: &World, id: &ExecutionId, report: &SandboxReport) -> Result<()> {
     let mut tx = world.store().write().await?;
     tx.executions_mut().set_sandbox(id, report).await?;
     Ok(tx.commit().await?)
-}
-
-fn prompt_file_of(p: &Prepared) -> PathBuf {
-    task_folder(&p.workspace).join(format!("prompt-{}.md", p.row.execution.id))
 }
 
 fn open_log(world: &World, p: &Prepared, environment: &ProgramEnvironment) -> Result<LogWriter> {

@@ -89,6 +89,7 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
         Verb::SendBack | Verb::ResumeSession => review::comments::notes(world, id, Vec::new()).await?,
         _ => Vec::new(),
     };
+    core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
     // Whoever held the task before may have taken the same offer.
     require_offered(world, id, &ActionRequest { version: None, ..request.clone() }).await?;
@@ -194,6 +195,7 @@ pub(crate) async fn stop_execution(world: &World, id: &ExecutionId) -> Result<Ta
     if row.execution.status.is_over() {
         return Err(EngineError::conflict(ConflictCode::NothingRunning, "the run has ended"));
     }
+    core::location::require_machine_of(world, &task_id).await?;
     let _hold = core::workers::hold(world, &task_id).await;
     run::running::stop_run(world, &task_id).await;
     let mut tx = world.store().write().await?;

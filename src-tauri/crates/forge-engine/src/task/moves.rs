@@ -91,6 +91,7 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     core::worktree_lock::refuse_locked(world, id, request.if_locked).await?;
     refuse_unreviewed(world, &context, &task, &request.to).await?;
     let redirect = core::guards::ask_guards(world, &context, &task, actor.audience()).await?;
+    core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
     let turn = subtask::stop_turn_of(world, &task).await?;
     run::running::stop_run(world, id).await;

@@ -132,6 +132,7 @@ pub(crate) async fn answer_repository_change_of(
 
 /// Adds the files of the embedded repositories that a task tells of, or has git overlook them; then tries again.
 pub(crate) async fn resolve_embedded(world: &World, actor: Actor, id: &TaskId, verb: Verb) -> Result<()> {
+    core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
     run::running::stop_run(world, id).await;
     let (task, context, workspace) = {

@@ -35,6 +35,7 @@ use crate::{
 /// branch as backup refs. The task stays blocked until a person starts it.
 pub(crate) async fn reset_workspace(world: &World, actor: Actor, id: &TaskId) -> Result<Workspace> {
     require_reset_offered(world, id).await?;
+    core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
     run::running::stop_run(world, id).await;
     require_reset_offered(world, id).await?;

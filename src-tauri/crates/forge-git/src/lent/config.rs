@@ -4,6 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use forge_transfer::quote::quoted;
+
 use crate::bytes;
 use crate::error::GitError;
 use crate::settings::expanded;
@@ -104,19 +106,4 @@ pub(super) fn of(
     // Maintenance in the background would outlive the command that started it.
     say(&[b"[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"]);
     config
-}
-
-/// A value as git's configuration has it.
-fn quoted(value: &[u8]) -> Vec<u8> {
-    let mut quoted = vec![b'"'];
-    for byte in value {
-        match byte {
-            b'"' | b'\\' => quoted.extend([b'\\', *byte]),
-            b'\n' => quoted.extend(b"\\n"),
-            b'\t' => quoted.extend(b"\\t"),
-            other => quoted.push(*other),
-        }
-    }
-    quoted.push(b'"');
-    quoted
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use forge_transfer::quote::alternates;
+
 use super::config::{self, Format};
 use super::places::{self, Places};
 use super::refs::Refs;
@@ -131,8 +133,7 @@ impl Worktree {
         for folder in ["objects", "objects/info", "objects/pack"].map(|folder| making.join(folder)) {
             fs::create_dir(&folder).map_err(GitError::io("create", folder))?;
         }
-        let alternate = [&*alternate(&common.join("objects")), b"\n"].concat();
-        write(&making.join("objects/info/alternates"), &alternate)?;
+        write(&making.join("objects/info/alternates"), &alternates(&[common.join("objects")]))?;
         let sets_hooks = self.repo().hooks_elsewhere().is_some();
         let config = config::of(common, self.path(), format, included, sets_hooks);
         write(&making.join("config"), &config)?;
@@ -170,24 +171,6 @@ fn small(git_dir: &Path, name: &str) -> Result<Option<Vec<u8>>, GitError> {
 
 fn write(path: &Path, content: &[u8]) -> Result<(), GitError> {
     fs::write(path, content).map_err(GitError::io("write", path))
-}
-
-/// A path as a list of object stores has it: in quotes where it would be read as something else.
-pub(super) fn alternate(path: &Path) -> Vec<u8> {
-    let raw = bytes::of(path);
-    if raw.iter().all(|byte| !matches!(byte, b'\n' | b':' | b'"' | b'\\')) {
-        return raw.to_vec();
-    }
-    let mut quoted = vec![b'"'];
-    for byte in raw {
-        match byte {
-            b'"' | b'\\' => quoted.extend([b'\\', *byte]),
-            b'\n' => quoted.extend(b"\\n"),
-            other => quoted.push(*other),
-        }
-    }
-    quoted.push(b'"');
-    quoted
 }
 
 /// Adds the object stores that one borrows from, as git finds them.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::Dir;
 use tokio::sync::mpsc;
 
-use super::{files, lend};
+use super::files;
 use crate::bytes;
 use crate::command::{GitCommand, Kind};
 use crate::error::GitError;
@@ -119,7 +119,7 @@ fn link(from: &Dir, name: &OsStr, to: &Path) -> io::Result<bool> {
 impl Worktree {
     /// A command on the repository, with the record of this worktree, that sees lent objects, too.
     fn beside(&self, admin: &Path, store: &Store, kind: Kind) -> GitCommand {
-        let stores = bytes::path(&lend::alternate(&store.objects)).as_os_str().to_owned();
+        let stores = bytes::path(&forge_transfer::quote::alternate(&store.objects)).as_os_str().to_owned();
         self.inside(admin, kind).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", stores)
     }
 

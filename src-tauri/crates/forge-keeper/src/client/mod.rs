@@ -30,7 +30,7 @@ use crate::{
     wire::{Ask, PROTOCOL, Refusal, RunState, Tell, Wire, receive_message, send, wire},
 };
 
-use pause::Pause;
+pub use pause::Pause;
 
 /// How often a keeper that goes just then is asked again.
 const TRIES: u32 = 5;

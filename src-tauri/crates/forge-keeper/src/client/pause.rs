@@ -7,9 +7,9 @@ use crate::Connector;
 const FIRST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Grows with each use.
+/// The pause before a machine is tried again. It grows with each use.
 #[derive(Debug)]
-pub(super) struct Pause(Duration);
+pub struct Pause(Duration);
 
 impl Default for Pause {
     fn default() -> Self {
@@ -20,7 +20,7 @@ impl Default for Pause {
 impl Pause {
     /// Waits until the machine can be reached, and for a moment before that: a machine that can be reached may still
     /// answer nothing.
-    pub(super) async fn until_reachable(&mut self, connector: &dyn Connector) {
+    pub async fn until_reachable(&mut self, connector: &dyn Connector) {
         tokio::time::sleep(self.0).await;
         self.0 = LONGEST.min(self.0 * 2);
         connector.reachable().await;

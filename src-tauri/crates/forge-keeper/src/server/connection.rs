@@ -59,12 +59,12 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
             Some(Frame::Message(Ask::Trees { sizes })) => trees::list(shared, &mut wire, sizes).await?,
             Some(Frame::Message(Ask::Provide(provided))) => {
                 let made = blocking(move || provided.make()).await;
-                let done = made.map_or_else(|why| Tell::Refused(Refusal::System(why)), |()| Tell::Done);
+                let done = made.map_or_else(Tell::Refused, |()| Tell::Done);
                 send(&mut wire, &done).await?;
             }
             Some(Frame::Message(Ask::File { path, most })) => {
                 let read = blocking(move || provided::read(&path, most)).await;
-                let told = read.map_or_else(|why| Tell::Refused(Refusal::System(why)), Tell::File);
+                let told = read.map_or_else(Tell::Refused, Tell::File);
                 send(&mut wire, &told).await?;
             }
             Some(Frame::Message(Ask::Support)) => {
@@ -78,12 +78,12 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
     }
 }
 
-/// Does something that waits for a disk; what the system says when it refuses.
+/// Does something that waits for a disk.
 async fn blocking<T: Send + 'static>(
     act: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> Result<T, String> {
+) -> Result<T, Refusal> {
     let acted = tokio::task::spawn_blocking(act).await.map_err(io::Error::other).flatten();
-    acted.map_err(|error| error.to_string())
+    acted.map_err(|error| Refusal::System(error.to_string()))
 }
 
 /// An engine is there while this connection is.

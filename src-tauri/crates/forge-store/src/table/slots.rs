@@ -130,7 +130,9 @@ impl SlotsMut<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{seeded, task};
+    use forge_model::workspace::Workspace;
+
+    use crate::testing::{record, seeded, task};
 
     #[tokio::test]
     async fn place_is_of_one_task_and_counted_for_agent_and_project() {
@@ -149,5 +151,29 @@ mod tests {
         assert!(!tx.slots_mut().release(&"u".into()).await.unwrap());
         assert_eq!(tx.slots().holder(&"u".into()).await.unwrap(), None);
         assert_eq!(tx.slots().spoken_for(&"a".into(), &p, &"gone".into()).await.unwrap(), (2, 2));
+    }
+
+    #[tokio::test]
+    async fn places_of_tasks_whose_worktree_is_on_a_machine_are_counted() {
+        let mut tx = seeded().await;
+        let (project, now) = ("p".into(), Timestamp(1));
+        for (id, number) in [("u", 2), ("v", 3), ("w", 4)] {
+            tx.tasks_mut().insert(&task(id, number)).await.unwrap();
+        }
+        for (id, of, on) in
+            [("1", "t", Some("m")), ("2", "u", Some("m")), ("3", "v", None), ("4", "w", Some("m"))]
+        {
+            let workspace = Workspace { machine_id: on.map(Into::into), ..record(id, of, 1) };
+            tx.workspaces_mut().put(&workspace, now).await.unwrap();
+        }
+        for of in ["t", "u", "v"] {
+            tx.slots_mut().take(&of.into(), &project, &"a".into(), now).await.unwrap();
+        }
+        assert_eq!(
+            tx.slots().taken_on(&"m".into(), &"w".into()).await.unwrap(),
+            2,
+            "with a place, and there"
+        );
+        assert_eq!(tx.slots().taken_on(&"m".into(), &"t".into()).await.unwrap(), 1, "its own does not count");
     }
 }

@@ -16,7 +16,7 @@ use std::{
 };
 
 use forge_exec::{SandboxSupport, Variables, sandbox_support};
-use forge_keeper::{Connector as _, FarTree, Keeper, Provided, Refusal, RunState, TransferError};
+use forge_keeper::{FarTree, Keeper, Pause, Provided, Refusal, RunState, TransferError};
 use forge_machines::EnvironmentError;
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::workspace::Workspace;
@@ -260,6 +260,7 @@ async fn reached<T, F>(world: &World, asked: &Asked, stop: Stop<'_>, act: impl F
 where
     F: Future<Output = Result<T, TransferError>>,
 {
+    let mut pause = Pause::default();
     loop {
         let acted = tokio::select! {
             biased;
@@ -273,7 +274,7 @@ where
             Err(error) => tracing::info!(%error, "waiting for a machine"),
         }
         tokio::select! {
-            () = asked.ssh.reachable() => {}
+            () = pause.until_reachable(&asked.ssh) => {}
             () = stop.given_up.cancelled() => return Ok(None),
             () = stop.cancel.cancelled() => return Ok(None),
             () = world.inner.shutdown.cancelled() => return Err(stopping()),
@@ -299,6 +300,15 @@ pub(crate) fn require_reachable(world: &World, workspace: &Workspace) -> Result<
     Ok(())
 }
 
+/// The same for a task, on behalf of a person who would wait with it: what runs on a machine can be stopped only there.
+///
+/// # Errors
+/// That its machine cannot be reached.
+pub(crate) async fn require_machine_of(world: &World, task: &TaskId) -> Result<()> {
+    let workspace = world.store().read().await?.workspaces().last(task).await?;
+    workspace.map_or(Ok(()), |workspace| require_reachable(world, &workspace))
+}
+
 /// Where the programs of a task run that has this worktree. Another machine is waited for: none when `cancel` was fired
 /// first, or the machine was given up.
 ///
@@ -312,14 +322,19 @@ pub(crate) async fn location_of(
     let Some((workspace, id)) = workspace.and_then(|it| Some((it, it.machine_id.as_ref()?))) else {
         return Ok(Some(Location::Here));
     };
-    let mut conn = world.store().read().await?;
-    let machine = conn.machines().get(id).await?.ok_or_else(|| EngineError::not_found("machine", id))?;
     let task = &workspace.task_id;
+    // Before the record is read: a machine that is given up afterwards fires it.
+    let given_up = given_up::token(world, task);
+    let mut conn = world.store().read().await?;
+    let now = conn.workspaces().last(task).await?;
+    if now.is_some_and(|now| now.id == workspace.id && now.machine_id.as_ref() != Some(id)) {
+        return Ok(None);
+    }
+    let machine = conn.machines().get(id).await?.ok_or_else(|| EngineError::not_found("machine", id))?;
     let project = conn.tasks().get(task).await?.map(|task| task.project_id);
     let project = project.ok_or_else(|| EngineError::not_found("task", task))?;
     drop(conn);
     let asked = contacts::asked(world, &machine).await?;
-    let given_up = given_up::token(world, task);
     let find = || async {
         // First: whatever else is asked goes over its connection.
         let support = asked.keeper.sandbox_support().await?;
@@ -350,7 +365,7 @@ pub(crate) async fn location_of(
         folder,
         keepers_folder,
         asked,
-        task: workspace.task_id.clone(),
+        task: task.clone(),
         given_up,
     }))))
 }

@@ -1,0 +1,138 @@
+//! Runs on another machine: what they are given there and what is brought home beside the worktree, and those that another
+//! engine began.
+
+use std::{path::PathBuf, time::Duration};
+
+use forge_agents::{AgentError, RunOutcome};
+use forge_keeper::{Provided, ProvidedFile, ProvidedKind};
+use forge_model::ids::ExecutionId;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    EngineError, World,
+    core::{self, context::task_folder, location::Location, private_data},
+    error::Result,
+    run::{attachments, end::end_run, events::Listening, kept, memo::KeptLaunch, plan, prepared::Prepared},
+};
+
+/// How long an engine that ends waits for the machine of a run.
+const LEAVES_AFTER: Duration = Duration::from_secs(10);
+
+/// The folder on another machine, beside the copy of the worktree, of what people attached to the task.
+const ATTACHMENTS: &str = "attachments";
+
+/// Returns when this engine ends and has waited long enough for the machine of a run. The run goes on there, and the
+/// next engine finds it.
+pub(super) async fn machine_left(world: &World, id: &ExecutionId) {
+    let there = async {
+        let row = world.store().read().await?.executions().get(id).await?;
+        Ok::<bool, EngineError>(row.is_some_and(|row| row.execution.machine_id.is_some()))
+    };
+    world.inner.shutdown.cancelled().await;
+    match there.await {
+        Ok(true) => tokio::time::sleep(LEAVES_AFTER).await,
+        _ => std::future::pending().await,
+    }
+}
+
+/// What the machine has of a run that another engine began there; none when it has nothing. It is waited for, whoever
+/// wants the run stopped: only the machine knows what became of it.
+pub(super) async fn find_there(world: &World, p: &Prepared) -> Result<Option<KeptLaunch>> {
+    let never = CancellationToken::new();
+    let found = core::location::location_of(world, Some(&p.workspace), &never).await?;
+    let Some(Location::There(there)) = found else { return Err(EngineError::MachineGivenUp) };
+    let kept = there.runs(world, &never).await?.ok_or(EngineError::MachineGivenUp)?;
+    Ok(kept::kept_launch(&kept, &p.row.execution.id))
+}
+
+/// Ends a run of which its machine has nothing: the machine was started anew. What it left in the worktree is fetched.
+pub(super) async fn end_lost(
+    world: &World,
+    p: &Prepared,
+    listening: Listening,
+    cancel: &CancellationToken,
+) -> Result<()> {
+    let (holder, never) = (p.row.execution.id.as_str(), CancellationToken::new());
+    let lock = core::worktree_lock::lock_workspace(world, &p.task.id, &p.workspace, holder, &never).await?;
+    if !core::confinement::recover_left(world, &p.context, &p.workspace, &never).await? {
+        return Err(EngineError::MachineGivenUp);
+    }
+    let cost = listening.over().await?.cost();
+    drop(lock);
+    let lost = RunOutcome::failed(AgentError::Lost);
+    let end = || end_run(world, &p.row.execution, &p.task.id, (&lost, cost.clone()), cancel);
+    core::disk::with_patience(world, end).await
+}
+
+/// The folder with what people attached to the task, as the program finds it.
+pub(super) fn given_folder(world: &World, p: &Prepared, location: &Location) -> PathBuf {
+    let here = attachments::attachment_dir(world, &p.task.project_id, &p.task.id);
+    match location {
+        Location::Here => here,
+        Location::There(there) => there.folder().join(ATTACHMENTS),
+    }
+}
+
+/// A prompt with the paths of Forge's files as the program finds them.
+pub(super) fn as_found(world: &World, p: &Prepared, location: &Location, prompt: String) -> String {
+    let Location::There(there) = location else { return prompt };
+    let given = (given_folder(world, p, &Location::Here), given_folder(world, p, location));
+    let around = (task_folder(&p.workspace), there.folder().to_owned());
+    [given, around].into_iter().fold(prompt, |prompt, (here, there)| {
+        prompt.replace(&*here.to_string_lossy(), &there.to_string_lossy())
+    })
+}
+
+/// Writes the prompt where the program finds it, with whatever else it is given beside the worktree; none when the wait
+/// for another machine was stopped.
+pub(super) async fn give_files(
+    world: &World,
+    p: &Prepared,
+    location: &Location,
+    prompt: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<PathBuf>> {
+    let file = prompt_file_of(p);
+    private_data::write(&file, prompt).await.map_err(EngineError::io("write the prompt"))?;
+    let Location::There(there) = location else { return Ok(Some(file)) };
+    let path = location.path(&p.workspace, &file);
+    let mut files = vec![(path.clone(), prompt.as_bytes().to_vec())];
+    if let Some(plan) = plan::read_plan(&p.workspace).await? {
+        files.push((location.path(&p.workspace, &plan::plan_file(&p.workspace)), plan.into_bytes()));
+    }
+    let (here, given) = (given_folder(world, p, &Location::Here), given_folder(world, p, location));
+    let attach = async {
+        for name in attachments::files_of(&here).await? {
+            files.push((given.join(&name), tokio::fs::read(here.join(&name)).await?));
+        }
+        Ok(())
+    };
+    attach.await.map_err(EngineError::io("read an attachment"))?;
+    for (path, content) in files {
+        // One at a time: each is a message of its own.
+        let file = ProvidedFile { path, content, kind: ProvidedKind::Replacing };
+        let provided = Provided { files: vec![file], ..Provided::default() };
+        if there.provide(world, &provided, cancel).await?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(path))
+}
+
+/// Brings the plan home that an agent wrote on another machine.
+pub(super) async fn fetch_plan(world: &World, p: &Prepared, location: &Location) -> Result<()> {
+    let Location::There(there) = location else { return Ok(()) };
+    let path = location.path(&p.workspace, &plan::plan_file(&p.workspace));
+    // Only a machine that is given up is not waited for.
+    let plan = there.file(world, &path, plan::MAX_PLAN_BYTES_READ, &CancellationToken::new()).await?;
+    let Some(plan) = plan.map(|plan| String::from_utf8_lossy(&plan).into_owned()) else { return Ok(()) };
+    if plan::read_plan(&p.workspace).await?.as_ref() != Some(&plan) && !plan.trim().is_empty() {
+        plan::write_plan(&p.workspace, &plan).await?;
+    }
+    Ok(())
+}
+
+/// The prompt of a run, in the task's folder.
+pub(super) fn prompt_file_of(p: &Prepared) -> PathBuf {
+    task_folder(&p.workspace).join(format!("prompt-{}.md", p.row.execution.id))
+}
