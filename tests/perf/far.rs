@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use forge_keeper::{KeptSink, LimitHit, Output};
 use forge_machines::{MachineConfig, SshMachine};
 use forge_machines_testkit::{Distance, Host, Setup};
+use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,8 @@ use crate::{
     measure::{Promise, Row},
     meter::Peak,
     printer::Flood,
+    repository::{generate, git},
+    task::Board,
 };
 
 /// What is streamed.
@@ -31,6 +34,8 @@ const BYTES: u64 = 500_000_000;
 const STARTS: usize = 5;
 /// Programs on a machine may go on for so long without this process.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// The size of a task's worktree.
+const FILES: u32 = 5_000;
 /// The longer way.
 const LONG_WAY: Duration = Duration::from_millis(50);
 
@@ -41,12 +46,14 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<Vec<Row>> {
         format!("{RUNS} runs on one machine by ssh, one of which floods: a line of another seen, 99 of 100");
     let started = |way: &str| format!("start of a program on a machine by ssh, {way}, to its first byte");
     let (near, far) = (started("on this computer"), started("50 ms there and back"));
+    let task_on = |way: &str| format!("one task on a machine by ssh, {way}, todo to done, {FILES} files");
+    let (task_near, task_far) = (task_on("on this computer"), task_on("50 ms there and back"));
     // Its user must get through to it: not in a folder of this user's alone.
     let beside = folder.parent().unwrap_or(folder);
     let host = match Host::try_start(Setup::default(), tempfile::tempdir_in(beside)?) {
         Ok(host) => host,
         Err(why) => {
-            for row in [&streamed, &asked, &near, &far] {
+            for row in [&streamed, &asked, &near, &far, &task_near, &task_far] {
                 println!("skipped: {row}: {why:#}");
             }
             return Ok(Vec::new());
@@ -67,7 +74,52 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<Vec<Row>> {
     let distance = Distance::start(&host, LONG_WAY).await?;
     let config = distance.config(host.config());
     rows.push(starts(far, &config, &bench(config.clone())?, long_rounds).await?);
+    for (work, way, most) in [(task_near, None, 150.0), (task_far, Some(&config), 1500.0)] {
+        let folder = folder.join(format!("task-{most}"));
+        rows.push(task(work, &host, way, (&folder, most), rounds).await?);
+    }
     Ok(rows)
+}
+
+/// One task on the machine, and the same one on this computer.
+async fn task(
+    work: String,
+    host: &Host,
+    way: Option<&MachineConfig>,
+    (folder, most): (&Path, f64),
+    rounds: usize,
+) -> Result<Row> {
+    let board = async |name: &str| {
+        let repo = folder.join(format!("{name}-repository"));
+        generate(&repo, FILES)?;
+        git(&repo, &["checkout", "--quiet", "--detach"])?;
+        Board::start(&folder.join(name), &repo, "off", std::env::vars_os()).await
+    };
+    let (here, there) = (board("here").await?, board("there").await?);
+    let mut ssh = host.ssh_config();
+    if let Some(way) = way {
+        // ssh takes what it is told first.
+        ssh.options.splice(0..0, way.ssh.options.iter().cloned());
+        ssh.port = way.ssh.port;
+    }
+    there
+        .take_in(
+            json!({ "name": "box", "ssh": { "host": ssh.host, "port": ssh.port, "options": ssh.options } }),
+        )
+        .await?;
+    let (mut on_machine, mut on_this) = (Vec::new(), Vec::new());
+    for round in 0..=rounds {
+        let times = (there.task(round).await?, here.task(round).await?);
+        // The first one brings the project there.
+        if round > 0 {
+            on_machine.push(times.0);
+            on_this.push(times.1);
+        }
+    }
+    for board in [here, there] {
+        board.api.engine().stop().await;
+    }
+    Ok(Row::of(work, "the same on this computer", ("ms", Promise::More(most)), on_machine, on_this))
 }
 
 /// Counts what comes.

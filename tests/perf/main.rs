@@ -50,8 +50,10 @@ fn disk() -> Option<PathBuf> {
 }
 
 /// The groups of rows, by the names that `--only` takes.
-const GROUPS: [&str; 11] =
-    ["task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "machines", "lists", "costs"];
+const GROUPS: [&str; 12] = [
+    "task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "machines", "ssh", "lists",
+    "costs",
+];
 
 /// The most rounds of what takes long.
 const LONG_ROUNDS: usize = 3;
@@ -138,6 +140,9 @@ async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str
     }
     if wanted("machines") {
         rows.extend(Box::pin(machines::measure(folder, rounds)).await?);
+    }
+    // Of machines, those that are reached by ssh.
+    if wanted("machines") || wanted("ssh") {
         rows.extend(Box::pin(far::measure(folder, rounds)).await?);
     }
     if wanted("lists") {

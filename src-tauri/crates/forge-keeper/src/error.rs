@@ -42,6 +42,9 @@ pub enum TransferError {
     /// Files of the worktree here were changed since they were sent.
     #[error("files of the worktree on this machine were changed since they were sent")]
     LocalChanges,
+    /// The worktree there is not as it was when it was last sent or fetched here: something else worked on it.
+    #[error("the machine has another state of the worktree than was last sent or fetched")]
+    Foreign,
     /// Something failed on this machine.
     #[error("could not transfer the worktree on this machine: {0}")]
     Here(Fault),

@@ -187,6 +187,20 @@ impl Host {
         )
     }
 
+    /// The way to it for whoever starts `ssh` with the user's own configuration.
+    #[must_use]
+    pub fn ssh_config(&self) -> SshConfig {
+        let section = self.section("far", "");
+        let settings = section.lines().skip(1).filter_map(|line| line.trim().split_once(' '));
+        let (port, others): (Vec<_>, Vec<_>) = settings.partition(|(name, _)| *name == "Port");
+        SshConfig {
+            host: "far".to_owned(),
+            port: port.first().and_then(|(_, port)| port.parse().ok()),
+            options: others.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+            ..SshConfig::default()
+        }
+    }
+
     /// The home of the user there, as it is seen from here.
     #[must_use]
     pub fn home(&self) -> PathBuf {

@@ -21,6 +21,9 @@ const LEAVES_AFTER: Duration = Duration::from_secs(10);
 /// The folder on another machine, beside the copy of the worktree, of what people attached to the task.
 const ATTACHMENTS: &str = "attachments";
 
+/// How much of such files goes there in one message, in bytes; a larger file is a message of its own.
+const MOST_AT_ONCE: usize = 8 * 1024 * 1024;
+
 /// Returns when this engine ends and has waited long enough for the machine of a run. The run goes on there, and the
 /// next engine finds it.
 pub(super) async fn machine_left(world: &World, id: &ExecutionId) {
@@ -108,10 +111,15 @@ pub(super) async fn give_files(
         Ok(())
     };
     attach.await.map_err(EngineError::io("read an attachment"))?;
-    for (path, content) in files {
-        // One at a time: each is a message of its own.
-        let file = ProvidedFile { path, content, kind: ProvidedKind::Replacing };
-        let provided = Provided { files: vec![file], ..Provided::default() };
+    let mut files = files.into_iter().peekable();
+    while files.peek().is_some() {
+        let (mut provided, mut bytes) = (Provided::default(), 0);
+        while let Some((path, content)) =
+            files.next_if(|(_, content)| bytes == 0 || bytes + content.len() <= MOST_AT_ONCE)
+        {
+            bytes += content.len();
+            provided.files.push(ProvidedFile { path, content, kind: ProvidedKind::Replacing });
+        }
         if there.provide(world, &provided, cancel).await?.is_none() {
             return Ok(None);
         }

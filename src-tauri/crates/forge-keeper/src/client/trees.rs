@@ -55,6 +55,12 @@ pub struct Fetched {
     pub bytes: u64,
 }
 
+/// Where a keeper in a folder has the worktree of a task.
+#[must_use]
+pub fn far_worktree(keepers_folder: &Path, task: &str) -> PathBuf {
+    keepers_folder.join("tasks").join(task).join("tree")
+}
+
 impl Keeper {
     /// The worktree that a task has on this keeper's machine, or will have. git runs there in `environment`.
     #[must_use]
@@ -117,7 +123,7 @@ impl FarTree {
     /// Makes the worktree there as this one is. Nothing is sent when it was so when it was last sent or fetched.
     ///
     /// # Errors
-    /// All of [`TransferError`] but `LocalChanges`.
+    /// All of [`TransferError`] but `LocalChanges`. `Foreign` when what is there was not sent or fetched by this store.
     pub async fn send(&self, tree: &Tree) -> Result<Sent, TransferError> {
         let store = tree.open().await?;
         let snapshot = store.snapshot().await?;
@@ -125,6 +131,9 @@ impl FarTree {
         let standing = self.stand_on(&mut wire).await?;
         let mut sent = Sent { changed: false, left_out: snapshot.left_out.clone(), bytes: 0 };
         if standing.holds.as_ref() != Some(&snapshot.id) {
+            if standing.holds.is_some() && standing.holds != store.held() {
+                return Err(TransferError::Foreign);
+            }
             let manner = tree.manner.clone().unwrap_or_default();
             sent.bytes = self.send_pack(wire, &store, &snapshot, manner, &standing.haves).await?;
             sent.changed = true;

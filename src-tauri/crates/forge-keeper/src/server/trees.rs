@@ -17,6 +17,7 @@ use forge_transfer::{Fault, Manner, Side, Snapshot, Store, Tree};
 use tokio::time::Instant;
 
 use super::Shared;
+use crate::client::far_worktree;
 use crate::wire::{
     Ask, FarTreeState, Frame, Refusal, Standing, TaskTree, Tell, Wire, bytes_at, receive as receive_frame,
     refuse, send,
@@ -81,7 +82,7 @@ impl Shared {
         let mirror = self.root.join("mirrors").join(format!("{}.git", place.project));
         let environment: Variables = place.environment.iter().cloned().collect();
         Tree {
-            worktree: folder.join("tree"),
+            worktree: far_worktree(&self.root, &place.task),
             git_dir: folder.join("tree/.git"),
             store: folder.join("store"),
             objects: Vec::new(),

@@ -18,6 +18,7 @@ use std::{
 };
 
 use forge_git::{Lending, TakenBack, TransferTree, Worktree};
+use forge_keeper::TransferError;
 use forge_model::ids::TaskId;
 use forge_model::workspace::Workspace;
 use tokio::sync::Mutex as Turn;
@@ -97,12 +98,13 @@ impl Lent {
     /// Sends it to another machine. False when the wait for that was stopped.
     async fn send(&self, world: &World, there: &There, cancel: &CancellationToken) -> Result<bool> {
         let tree = self.tree().await?;
-        let here = |fault: forge_keeper::Fault| EngineError::Transfer(fault.into());
-        let known = tree.open().await.map_err(here)?.held();
-        if !there.make_room(world, known.as_deref(), cancel).await? {
-            return Ok(false);
+        let send = || there.reached(world, cancel, || there.tree.send(&tree));
+        let mut sent = send().await;
+        if matches!(sent, Err(EngineError::Transfer(TransferError::Foreign))) {
+            there.make_room(world).await?;
+            sent = send().await;
         }
-        let sent = there.reached(world, cancel, || there.tree.send(&tree)).await?;
+        let sent = sent?;
         world.point("transfer.sent");
         Ok(sent.is_some())
     }
@@ -111,14 +113,15 @@ impl Lent {
     async fn fetch(&self, world: &World, there: &There, cancel: &CancellationToken) -> Result<Option<Back>> {
         let tree = self.tree().await?;
         let mut backup = None;
-        let is_changed = tree.local_changes().await.map_err(|fault| EngineError::Transfer(fault.into()))?;
-        if is_changed {
+        let fetch = async |replace| there.reached(world, cancel, || there.tree.fetch(&tree, replace)).await;
+        let mut fetched = fetch(false).await;
+        if matches!(fetched, Err(EngineError::Transfer(TransferError::LocalChanges))) {
             let message = "Backup of files that were changed here while the task ran on another machine";
             let made = self.worktree.back_up(&backup_prefix_of(&self.task), message).await?;
             backup = made.map(|made| made.ref_name);
+            fetched = fetch(true).await;
         }
-        let fetch = || there.tree.fetch(&tree, is_changed);
-        let Some(fetched) = there.reached(world, cancel, fetch).await? else { return Ok(None) };
+        let Some(fetched) = fetched? else { return Ok(None) };
         world.point("transfer.fetched");
         let left_there = fetched.left_out.iter().map(|path| path.display().to_string()).collect();
         Ok(Some(Back { left_there, backup, ..Back::default() }))

@@ -7,11 +7,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use forge_exec::Variables;
-use forge_keeper::{Keeper, Place};
+use forge_exec::{SandboxSupport, Variables};
+use forge_keeper::{Keeper, Place, Refusal, TransferError};
 use forge_machines::{Contact, EnvironmentError, Fault, KeeperProgram, MachineConfig, SshConfig, SshMachine};
 use forge_model::event::EventType;
-use forge_model::ids::MachineId;
+use forge_model::ids::{MachineId, ProjectId, TaskId};
 use forge_model::machine::{Machine, MachineContact, MachineFault};
 use forge_model::time::Timestamp;
 use forge_store::Tx;
@@ -46,6 +46,18 @@ pub(crate) struct Asked {
     /// What runs programs there.
     pub keeper: Keeper,
     login: Arc<OnceCell<Arc<Variables>>>,
+    layout: Arc<Mutex<Option<Layout>>>,
+}
+
+/// What stays as it is while a machine is not started anew.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    /// What the kernel there can confine.
+    pub support: SandboxSupport,
+    /// The environment that a login there sets up.
+    pub login: Arc<Variables>,
+    /// Where its keeper has all of its files.
+    pub keepers_folder: PathBuf,
 }
 
 impl Asked {
@@ -55,6 +67,33 @@ impl Asked {
     /// When the machine cannot be used, or its profile ends the shell.
     pub(crate) async fn login(&self) -> std::result::Result<Arc<Variables>, EnvironmentError> {
         self.login.get_or_try_init(|| self.ssh.login_environment()).await.cloned()
+    }
+
+    /// What is known of it; asked by way of a task that is to run there, and again whenever the machine was out of reach.
+    ///
+    /// # Errors
+    /// When the machine cannot be reached, or refuses.
+    pub(super) async fn layout(
+        &self,
+        task: &TaskId,
+        project: &ProjectId,
+    ) -> std::result::Result<Layout, TransferError> {
+        if let Some(known) = locked(&self.layout).clone() {
+            return Ok(known);
+        }
+        // First: whatever else is asked goes over its connection.
+        let support = self.keeper.sandbox_support().await?;
+        let login = self.login().await.map_err(|error| match error {
+            EnvironmentError::Machine(fault) => TransferError::Unreachable(std::io::Error::other(fault)),
+            error @ EnvironmentError::NoAnswer { .. } => {
+                TransferError::Refused(Refusal::System(error.to_string()))
+            }
+        })?;
+        let standing = self.keeper.far_tree(task.as_str(), project.as_str(), &login).stand().await?;
+        let keepers_folder = standing.path.ancestors().nth(3).unwrap_or(&standing.path).to_owned();
+        let found = Layout { support, keepers_folder, login };
+        *locked(&self.layout) = Some(found.clone());
+        Ok(found)
     }
 
     pub(crate) fn is_unreachable(&self) -> bool {
@@ -74,12 +113,12 @@ pub(crate) async fn asked(world: &World, machine: &Machine) -> Result<Asked> {
     let config = config_of(world, machine.ssh.clone(), machine.root.clone()).await?;
     let ssh = SshMachine::new(config);
     let keeper = ssh.keeper(world.keeper().epoch(), PATIENCE);
-    let made = Asked { ssh, keeper, login: Arc::default() };
+    let made = Asked { ssh, keeper, login: Arc::default(), layout: Arc::default() };
     let kept = match locked(&contacts.0).entry(machine.id.clone()) {
         Entry::Occupied(known) => return Ok(known.get().clone()),
         Entry::Vacant(free) => free.insert(made).clone(),
     };
-    tell_changes(world, &machine.id, &kept.ssh);
+    tell_changes(world, &machine.id, &kept);
     Ok(kept)
 }
 
@@ -165,8 +204,9 @@ fn owner_of(world: &World) -> String {
 }
 
 /// Tells windows and the tasks there whenever the contact changes, for as long as somebody asks the machine.
-fn tell_changes(world: &World, id: &MachineId, machine: &SshMachine) {
-    let (world, id, mut contact) = (world.clone(), id.clone(), machine.contact());
+fn tell_changes(world: &World, id: &MachineId, asked: &Asked) {
+    let (world, id, mut contact) = (world.clone(), id.clone(), asked.ssh.contact());
+    let layout = Arc::downgrade(&asked.layout);
     in_background(&world.clone(), async move {
         loop {
             tokio::select! {
@@ -174,6 +214,9 @@ fn tell_changes(world: &World, id: &MachineId, machine: &SshMachine) {
                 () = world.inner.shutdown.cancelled() => return,
             }
             let is_live = contact.borrow_and_update().is_live();
+            if let (false, Some(layout)) = (is_live, layout.upgrade()) {
+                *locked(&layout) = None;
+            }
             let tell = async {
                 let mut tx = world.store().write().await?;
                 machine_changed(&world, &mut tx, &id).await?;

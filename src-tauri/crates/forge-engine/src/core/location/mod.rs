@@ -16,15 +16,14 @@ use std::{
 };
 
 use forge_exec::{SandboxSupport, Variables, sandbox_support};
-use forge_keeper::{FarTree, Keeper, Pause, Provided, Refusal, RunState, TransferError};
-use forge_machines::EnvironmentError;
+use forge_keeper::{FarTree, Keeper, Pause, Provided, RunState, TransferError, far_worktree};
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use crate::{EngineError, World, core::context::task_folder, error::Result};
 
-use contacts::Asked;
+use contacts::{Asked, Layout};
 
 /// The variable that names the user's repository.
 const REPO_PATH: &str = "FORGE_REPO_PATH";
@@ -153,24 +152,12 @@ impl There {
     }
 
     /// Makes room for the copy of a worktree: what the machine has of the task, and what this computer does not know
-    /// of, is kept as a backup. `known` is what was sent or fetched last. False when the wait for the machine was stopped.
+    /// of, is kept as a backup.
     ///
     /// # Errors
     /// When it cannot be fetched or kept.
-    pub(crate) async fn make_room(
-        &self,
-        world: &World,
-        known: Option<&str>,
-        cancel: &CancellationToken,
-    ) -> Result<bool> {
-        // Asked now: programs of the task that ended meanwhile had it sent and fetched, too.
-        let Some(standing) = self.reached(world, cancel, || self.tree.stand()).await? else {
-            return Ok(false);
-        };
-        if standing.holds.is_some() && standing.holds.as_deref() != known {
-            left_there::keep_and_remove(world, &self.asked, self.task.as_str(), &self.project).await?;
-        }
-        Ok(true)
+    pub(crate) async fn make_room(&self, world: &World) -> Result<()> {
+        left_there::keep_and_remove(world, &self.asked, self.task.as_str(), &self.project).await
     }
 
     /// Makes folders and files there.
@@ -335,26 +322,14 @@ pub(crate) async fn location_of(
     let project = project.ok_or_else(|| EngineError::not_found("task", task))?;
     drop(conn);
     let asked = contacts::asked(world, &machine).await?;
-    let find = || async {
-        // First: whatever else is asked goes over its connection.
-        let support = asked.keeper.sandbox_support().await?;
-        let login = asked.login().await.map_err(|error| match error {
-            EnvironmentError::Machine(fault) => TransferError::Unreachable(std::io::Error::other(fault)),
-            error @ EnvironmentError::NoAnswer { .. } => {
-                TransferError::Refused(Refusal::System(error.to_string()))
-            }
-        })?;
-        let tree = asked.keeper.far_tree(task.as_str(), project.as_str(), &login);
-        let standing = tree.stand().await?;
-        Ok((login, tree, standing, support))
-    };
     let stop = Stop { cancel, given_up: &given_up };
-    let Some((login, tree, standing, support)) = reached(world, &asked, stop, find).await? else {
+    let find = || asked.layout(task, &project);
+    let Some(Layout { support, login, keepers_folder }) = reached(world, &asked, stop, find).await? else {
         return Ok(None);
     };
-    let worktree = standing.path;
-    let above = |depth: usize| worktree.ancestors().nth(depth).unwrap_or(&worktree).to_owned();
-    let (folder, keepers_folder) = (above(1), above(3));
+    let tree = asked.keeper.far_tree(task.as_str(), project.as_str(), &login);
+    let worktree = far_worktree(&keepers_folder, task.as_str());
+    let folder = worktree.parent().unwrap_or(&worktree).to_owned();
     Ok(Some(Location::There(Box::new(There {
         machine: machine.id,
         project: project.0,
