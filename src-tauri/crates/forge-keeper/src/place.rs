@@ -10,7 +10,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use rustix::fs::{Mode, OFlags, open};
 
 use crate::wire::BoxedStream;
 
@@ -77,9 +76,7 @@ pub(crate) fn socket_path(socket: &Path) -> io::Result<(PathBuf, Option<File>)> 
     let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    // Only to name it: a confined program may not read it.
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = File::from(open(folder, flags, Mode::empty())?);
+    let folder = File::open(folder)?;
     let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
     Ok((path, Some(folder)))
 }
