@@ -16,12 +16,9 @@ use tokio_util::{
 use crate::{
     client::{connect, greet, is_absent},
     stdio::{stdin, stdout},
-    tools::{SECRET_VARIABLE, Secret},
+    tools::{MAX_CALL, SECRET_VARIABLE, Secret},
     wire::{Ask, Frame, Refusal, Tell, bytes_at, receive, receive_message, send},
 };
-
-/// The longest call. The engine takes less of one, and says so in its answer.
-pub(crate) const MAX_CALL: usize = 4 * 1024 * 1024;
 
 /// Carries the calls of the run whose secret is in the environment, to the keeper in `root`. Returns when standard input
 /// has ended and every call was answered, and when the run ends.

@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 /// The variable that holds what [`Tools::secret`] says, in the environment of the program that calls.
 pub const SECRET_VARIABLE: &str = "FORGE_MCP_TOKEN";
 
+/// The longest call. The engine takes less of one, and says so in its answer.
+pub(crate) const MAX_CALL: usize = 4 * 1024 * 1024;
+
+/// The longest answer.
+pub(crate) const MAX_ANSWER: usize = 16 * 1024 * 1024;
+
 /// Lets a program and all that it starts call tools of the engine, by [`mcp`](crate::mcp).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools {

@@ -74,12 +74,13 @@ fn serve(root: &Path) -> io::Result<()> {
     {
         return Err(error.into());
     }
+    let program = std::env::current_exe()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         forge_exec::become_subreaper()?;
         forge_exec::survive_file_limit()?;
         forge_exec::raise_open_file_limit()?;
-        Server::listen(root, || {
+        Server::listen(root, &program, || {
             // Whoever started it waits for this line and may be gone.
             let mut out = io::stdout();
             let _ = out.write_all(b"ready\n").and_then(|()| out.flush());

@@ -5,23 +5,13 @@
 
 use std::{
     collections::BTreeMap,
-    io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use futures::{SinkExt as _, StreamExt as _};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_util::{bytes::Bytes, sync::CancellationToken};
 
-use super::{Shared, kept::Kept};
-use crate::{
-    mcp::MAX_CALL,
-    tools::Secret,
-    wire::{Ask, Frame, Refusal, Tell, Wire, bytes_at, message, receive, refuse, send},
-};
-
-/// The longest answer.
-pub(crate) const MAX_ANSWER: usize = 16 * 1024 * 1024;
+use crate::wire::{Refusal, Tell};
 
 /// How much the open calls of a run may take, in kibibytes. A program that calls more waits.
 const ROOM: u32 = 8 * 1024;
@@ -63,7 +53,7 @@ struct Call {
 
 /// A program that calls.
 #[derive(Debug, Clone)]
-struct Caller {
+pub(super) struct Caller {
     number: u64,
     answers: mpsc::UnboundedSender<Bytes>,
 }
@@ -108,7 +98,7 @@ impl Calls {
         self.unattended.send_if_modified(|was| std::mem::replace(was, is_unattended) != is_unattended);
     }
 
-    fn come(&self, answers: mpsc::UnboundedSender<Bytes>) -> Result<Caller, Refusal> {
+    pub(super) fn come(&self, answers: mpsc::UnboundedSender<Bytes>) -> Result<Caller, Refusal> {
         let mut state = self.state();
         if state.callers >= MAX_CALLERS {
             return Err(Refusal::TooManyCallers);
@@ -119,7 +109,7 @@ impl Calls {
     }
 
     /// A program is gone: nobody waits for its answers.
-    fn go(&self, caller: &Caller) {
+    pub(super) fn go(&self, caller: &Caller) {
         let mut state = self.state();
         state.callers = state.callers.saturating_sub(1);
         let State { open, taker, .. } = &mut *state;
@@ -134,7 +124,7 @@ impl Calls {
     }
 
     /// Waits for room, and puts a call to the engine, now or when one takes the calls.
-    async fn put(&self, call: Bytes, caller: &Caller) {
+    pub(super) async fn put(&self, call: Bytes, caller: &Caller) {
         let takes = u32::try_from(call.len() / 1024 + 1).unwrap_or(ROOM).clamp(LEAST, ROOM);
         // The semaphore is never closed.
         let Ok(room) = Arc::clone(&self.room).acquire_many_owned(takes).await else { return };
@@ -150,7 +140,7 @@ impl Calls {
     }
 
     /// Takes the place of whoever takes the calls.
-    fn take(&self, epoch: u64, tells: mpsc::UnboundedSender<Tell>) -> CancellationToken {
+    pub(super) fn take(&self, epoch: u64, tells: mpsc::UnboundedSender<Tell>) -> CancellationToken {
         let replaced = CancellationToken::new();
         let taker = Taker { epoch, tells, replaced: replaced.clone() };
         let mut state = self.state();
@@ -166,14 +156,14 @@ impl Calls {
     }
 
     /// An engine takes the calls no longer.
-    fn leave(&self, tells: &mpsc::UnboundedSender<Tell>) {
+    pub(super) fn leave(&self, tells: &mpsc::UnboundedSender<Tell>) {
         let mut state = self.state();
         state.taker.take_if(|taker| taker.tells.same_channel(tells));
         self.changed(&state);
     }
 
     /// Answers a call, unless it was answered.
-    fn answer(&self, number: u64, answer: Bytes, tells: &mpsc::UnboundedSender<Tell>) {
+    pub(super) fn answer(&self, number: u64, answer: Bytes, tells: &mpsc::UnboundedSender<Tell>) {
         let mut state = self.state();
         if let Some(call) = state.open.remove(&number) {
             // Whoever is gone needs none.
@@ -182,82 +172,4 @@ impl Calls {
         let _ = tells.send(Tell::CallClosed { number });
         self.changed(&state);
     }
-}
-
-/// Serves a program of a run that calls tools, until it goes or the run ends.
-pub(super) async fn serve(shared: &Shared, mut wire: Wire, secret: &Secret) -> io::Result<()> {
-    let Some(kept) = shared.with_secret(secret) else { return refuse(&mut wire, Refusal::Unknown).await };
-    let calls = kept.calls();
-    let (to_caller, mut answers) = mpsc::unbounded_channel();
-    let caller = match calls.come(to_caller) {
-        Ok(caller) => caller,
-        Err(refusal) => return refuse(&mut wire, refusal).await,
-    };
-    let served = serve_caller(&kept, wire, &caller, &mut answers).await;
-    calls.go(&caller);
-    served
-}
-
-async fn serve_caller(
-    kept: &Kept,
-    mut wire: Wire,
-    caller: &Caller,
-    answers: &mut mpsc::UnboundedReceiver<Bytes>,
-) -> io::Result<()> {
-    send(&mut wire, &Tell::Done).await?;
-    wire.codec_mut().set_max_frame_length(MAX_ANSWER + 1024);
-    let (mut to_program, mut from_program) = wire.split();
-    let listen = async {
-        while let Some(Frame::Bytes { bytes, .. }) = receive::<Ask>(&mut from_program).await? {
-            if bytes.len() > MAX_CALL {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            kept.calls().put(bytes, caller).await;
-        }
-        Ok(())
-    };
-    let answer = async {
-        while let Some(answer) = answers.recv().await {
-            to_program.send(bytes_at(0, &answer)).await?;
-        }
-        Ok(())
-    };
-    tokio::select! {
-        listened = listen => listened,
-        answered = answer => answered,
-        () = kept.ended() => Ok(()),
-    }
-}
-
-/// Has an engine take the calls of a run, until it goes or another one takes its place.
-pub(super) async fn take(shared: &Shared, wire: Wire, run: &str, epoch: u64) -> io::Result<()> {
-    let calls = shared.calls_of(run);
-    let (tells, mut to_tell) = mpsc::unbounded_channel();
-    let replaced = calls.take(epoch, tells.clone());
-    let (mut to_engine, mut from_engine) = wire.split();
-    let tell = async {
-        while let Some(tell) = to_tell.recv().await {
-            to_engine.send(message(&tell)?).await?;
-        }
-        Ok(())
-    };
-    let listen = async {
-        while let Some(frame) = receive::<Ask>(&mut from_engine).await? {
-            if let Frame::Message(Ask::Answer { number, answer }) = frame {
-                calls.answer(number, answer.into(), &tells);
-            }
-        }
-        Ok(())
-    };
-    let served = tokio::select! {
-        biased;
-        // First: whoever took this one's place answers from now on.
-        () = replaced.cancelled() => Ok(()),
-        told = tell => told,
-        listened = listen => listened,
-    };
-    calls.leave(&tells);
-    drop(calls);
-    shared.drop_calls();
-    served
 }

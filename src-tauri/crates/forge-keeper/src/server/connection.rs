@@ -6,7 +6,7 @@ use futures::{SinkExt as _, StreamExt as _};
 use tokio::{net::UnixStream, sync::mpsc};
 use tokio_util::bytes::Bytes;
 
-use super::{Shared, calls, kept::Kept, trees};
+use super::{Shared, callers, kept::Kept, trees};
 use crate::provided;
 use crate::wire::{
     Ask, Frame, PROTOCOL, Refusal, Tell, Wire, bytes_at, message, receive, receive_message, refuse, send,
@@ -47,7 +47,7 @@ pub(super) async fn serve_program(shared: &Shared, stream: UnixStream) -> io::Re
     };
     match tokio::time::timeout(PROGRAM_SPEAKS_WITHIN, first).await.map_err(io::Error::other)?? {
         None => Ok(()),
-        Some(Ask::Call { secret }) => calls::serve(shared, wire, &secret).await,
+        Some(Ask::Call { secret }) => callers::serve(shared, wire, &secret).await,
         Some(_) => {
             tracing::warn!("a program that is kept here tried to speak with its keeper");
             let why = "a program that is kept may call tools, and nothing else".to_owned();
@@ -103,16 +103,17 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
                 send(&mut wire, &Tell::Support(forge_exec::sandbox_support())).await?;
             }
             Some(Frame::Message(Ask::Program)) => {
-                let told = std::env::current_exe().map(|program| {
-                    let folder = shared.root.clone();
-                    Tell::Program { program, folder }
-                });
-                let told = told.unwrap_or_else(|error| Tell::Refused(Refusal::System(error.to_string())));
+                let told = match shared.program.clone() {
+                    Some(program) => Tell::Program { program, folder: shared.root.clone() },
+                    None => {
+                        Tell::Refused(Refusal::System("this keeper has no program of its own".to_owned()))
+                    }
+                };
                 send(&mut wire, &told).await?;
             }
-            Some(Frame::Message(Ask::Call { secret })) => return calls::serve(shared, wire, &secret).await,
+            Some(Frame::Message(Ask::Call { secret })) => return callers::serve(shared, wire, &secret).await,
             Some(Frame::Message(Ask::TakeCalls { run, task })) => match shared.admit(&task, epoch) {
-                Ok(()) => return calls::take(shared, wire, &run, epoch).await,
+                Ok(()) => return callers::take(shared, wire, &run, epoch).await,
                 Err(refusal) => return refuse(&mut wire, refusal).await,
             },
             Some(_) => {

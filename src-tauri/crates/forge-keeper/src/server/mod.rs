@@ -3,6 +3,7 @@
 //! A connection says who it is and then does one thing: it says that an engine is there, opens or follows one program,
 //! or asks for what is kept. A connection that breaks ends nothing.
 
+mod callers;
 mod calls;
 mod connection;
 mod kept;
@@ -65,6 +66,8 @@ pub struct Server {
 #[derive(Debug)]
 struct Shared {
     root: PathBuf,
+    /// This program, where it is one of its own.
+    program: Option<PathBuf>,
     marks: Marks,
     runs: Mutex<HashMap<String, Arc<Kept>>>,
     /// The highest epoch of an engine that was seen, by task.
@@ -84,11 +87,16 @@ impl Server {
     /// # Errors
     /// When the folder cannot be used.
     pub async fn new(root: &Path) -> io::Result<Self> {
+        Self::of_program(root, None).await
+    }
+
+    async fn of_program(root: &Path, program: Option<PathBuf>) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
         let marks = Marks::open(root.join("marks"))?;
         marks.sweep_left().await?;
         let shared = Shared {
             root: root.to_owned(),
+            program,
             marks,
             runs: Mutex::default(),
             epochs: Mutex::default(),
@@ -119,18 +127,18 @@ impl Server {
     }
 
     /// Keeps programs for engines that connect to the socket in `root`, until no engine is there and nothing is kept.
-    /// `ready` is called once somebody can connect. Returns at once when another keeper is there.
+    /// `ready` is called once somebody can connect; `program` is this one. Returns at once when another keeper is there.
     ///
     /// # Errors
     /// When the folder or the socket cannot be used.
-    pub async fn listen(root: &Path, ready: impl FnOnce()) -> io::Result<()> {
+    pub async fn listen(root: &Path, program: &Path, ready: impl FnOnce()) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
         let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(root.join("lock"))?;
         let Ok(_lock) = Flock::lock(lock, FlockArg::LockExclusiveNonblock) else {
             ready();
             return Ok(());
         };
-        let server = Self::new(root).await?;
+        let server = Self::of_program(root, Some(program.to_owned())).await?;
         let socket = root.join("socket");
         match fs::remove_file(&socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
