@@ -44,6 +44,7 @@ mod secrets;
 mod settings;
 mod ssh_server;
 mod subtasks;
+mod tools_on_machines;
 mod trust;
 mod typed_secrets;
 mod unfinished_git;

@@ -109,6 +109,7 @@ impl Bench {
             limits: Limits::default(),
             memo: Vec::new(),
             goes_on: false,
+            tools: None,
         };
         let finished = self.keeper.open(run).await?.run(stop, sink).await?;
         ensure!(finished.cancelled || finished.is_success(), "the program failed");

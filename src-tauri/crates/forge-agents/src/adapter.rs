@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use forge_exec::{Exit, Marker, ProcessIdentity, Sandbox};
-use forge_keeper::Keeper;
+use forge_keeper::{Keeper, Tools};
 use forge_model::{
     agent::{AdapterKind, AgentModel, PermissionMode},
     approval::{ApprovalKind, ApprovalOption},
@@ -419,6 +419,11 @@ impl Launch {
     #[must_use]
     pub fn kept_id(&self) -> String {
         kept_id(&self.execution_id, self.process)
+    }
+
+    /// What lets its process call Forge's tools by its keeper, where it does.
+    pub(crate) fn tools(&self) -> Option<Tools> {
+        self.mcp.as_ref().and_then(|mcp| mcp.tools(&self.execution_id))
     }
 
     /// Whether the process is one that another engine started.

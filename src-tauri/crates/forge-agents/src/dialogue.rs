@@ -581,10 +581,10 @@ impl<'r> DialogueRun<'r> {
 
 /// Starts the program of a launch, or goes on with it.
 async fn open(launch: Launch, command: Command) -> Result<Session, AgentError> {
-    let (id, goes_on) = (launch.kept_id(), launch.goes_on());
+    let (id, goes_on, tools) = (launch.kept_id(), launch.goes_on(), launch.tools());
     let Launch { keeper, task_id, limits, memo, mut started, .. } = launch;
     let limits = forge_keeper::Limits { wall_clock: limits.wall_clock, silence: limits.silence };
-    let kept = KeptRun { id, task: task_id, command, limits, memo, goes_on };
+    let kept = KeptRun { id, task: task_id, command, limits, memo, goes_on, tools };
     let session = keeper.open(kept).await.map_err(not_run)?;
     if let Some(identity) = &session.opened().identity {
         started(identity.clone());

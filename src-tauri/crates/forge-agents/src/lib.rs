@@ -49,7 +49,7 @@ pub use codex::CodexAdapter;
 pub use dialogue::{Dialogue, DialogueContext, DialogueEnd};
 pub use error::{AgentError, CostScope, LimitKind};
 pub use log::{LogError, LogReader, LogSummary, LogWriter, NewEntry, pack_logs};
-pub use mcp::{ForgeMcp, MCP_TOKEN_VARIABLE, MCP_URL_VARIABLE};
+pub use mcp::{ForgeMcp, MCP_FOLDER_VARIABLE, MCP_PROGRAM_VARIABLE, MCP_TOKEN_VARIABLE, MCP_URL_VARIABLE};
 pub use probe_folder::ProbeFolder;
 pub use shell::ShellAdapter;
 pub use state::{Confinable, ProgramState};

@@ -101,6 +101,7 @@ pub use review::{
 };
 pub use run::plan::Plan;
 pub use run::tokens::RunScope;
+pub use run::tools::ToolServer;
 pub use run::{
     attachments::FileSource,
     profiles::NewAgent,

@@ -5,6 +5,7 @@
 //! program is to read, with offsets; so an engine that was killed or upgraded goes on where the one before it was.
 //! A keeper on another machine is reached by [`relay`]: one session of ssh carries all streams, and what is followed goes
 //! on by itself after a session broke.
+//! Programs call tools of the engine by [`mcp`] and the keeper.
 //! [`Keeper`] is the engine's end, [`Server`] the other one; both speak [`wire`] over a stream of bytes.
 //!
 //! Invariants:
@@ -16,6 +17,9 @@
 //! - Without an engine, programs go on for as long as the last engine allowed, and are then ended.
 //! - A task's worktree on another machine is brought there and back by this stream, and by nothing else; git runs there in
 //!   folders of the keeper's (`forge-transfer`).
+//! - A call of a tool is answered once, and is told to an engine other than the first one that had it only as one that may
+//!   have been done. It waits while no engine is there.
+//! - A program that a keeper runs can do nothing at its socket but call tools, with the secret of its run.
 //! - What was printed or sent may hold secrets: it is in memory and in files without a name, never in one with a name.
 //!
 //! Absent: what the programs are, what their output means, repositories, and the database.
@@ -24,6 +28,7 @@ mod client;
 mod error;
 mod given;
 mod marks;
+pub mod mcp;
 pub mod mux;
 mod place;
 mod provided;
@@ -31,11 +36,14 @@ mod record;
 pub mod relay;
 mod server;
 mod spool;
+mod stdio;
 mod task;
+mod tools;
 pub mod wire;
 
 pub use client::{
-    FarTree, Fetched, Keeper, KeptSink, NoteSender, Opened, Output, Pause, Plain, Sent, Session, far_worktree,
+    CallAnswerer, FarTree, Fetched, Keeper, KeptSink, McpProgram, NoteSender, Opened, Output, Pause, Plain,
+    Sent, Session, far_worktree,
 };
 pub use error::{KeepError, TransferError};
 pub use forge_transfer::Fault;
@@ -46,4 +54,5 @@ pub use provided::{Provided, ProvidedFile, ProvidedKind};
 pub use relay::Greeting;
 pub use server::Server;
 pub use task::{KeptRun, LimitHit, Limits};
+pub use tools::{SECRET_VARIABLE, Secret, Tools};
 pub use wire::{BoxedStream, ByteStream, FarTreeState, PROTOCOL, Refusal, RunState, Standing};

@@ -7,17 +7,13 @@ use std::{
     fs,
     future::poll_fn,
     io,
-    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::{
-        UnixStream,
-        unix::pipe::{Receiver, Sender},
-    },
+    net::UnixStream,
     sync::oneshot,
 };
 use tokio_util::compat::{FuturesAsyncReadCompatExt as _, TokioAsyncReadCompatExt as _};
@@ -26,6 +22,7 @@ use yamux::{Connection, Mode};
 use crate::{
     client::{connect, greet, is_absent, start},
     mux::{FRAME_BYTES, PULSE, PULSE_EVERY, config, whole_frames},
+    stdio::{stdin, stdout},
     wire::{PROTOCOL, Refusal},
 };
 
@@ -159,47 +156,6 @@ async fn reach(root: &Path, program: &Path) -> io::Result<UnixStream> {
         }
         tries += 1;
     }
-}
-
-/// Standard input without a thread that reads it, where it is a pipe or a socket.
-fn stdin() -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
-    let fd = || own(io::stdin());
-    if let Ok(pipe) = Receiver::from_owned_fd(fd()?) {
-        return Ok(Box::new(pipe));
-    }
-    Ok(match socket(fd()?) {
-        Ok(socket) => Box::new(socket),
-        Err(_) => Box::new(tokio::io::stdin()),
-    })
-}
-
-/// Standard output, likewise.
-fn stdout() -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
-    let fd = || own(io::stdout());
-    if let Ok(pipe) = Sender::from_owned_fd(fd()?) {
-        return Ok(Box::new(pipe));
-    }
-    Ok(match socket(fd()?) {
-        Ok(socket) => Box::new(socket),
-        Err(_) => Box::new(tokio::io::stdout()),
-    })
-}
-
-fn own(stream: impl AsFd) -> io::Result<OwnedFd> {
-    stream.as_fd().try_clone_to_owned()
-}
-
-fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
-    rustix::fs::fstat(&fd).map_err(io::Error::from).and_then(|stat| {
-        if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Socket {
-            Ok(())
-        } else {
-            Err(io::ErrorKind::InvalidInput.into())
-        }
-    })?;
-    let socket = std::os::unix::net::UnixStream::from(fd);
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
 }
 
 #[cfg(test)]

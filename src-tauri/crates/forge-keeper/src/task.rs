@@ -5,6 +5,8 @@ use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 use forge_exec::{Command, ExecError, Marker, Sandbox, Stdin, Stdout};
 use serde::{Deserialize, Serialize};
 
+use crate::tools::Tools;
+
 /// A program for a keeper to run.
 #[derive(Debug)]
 pub struct KeptRun {
@@ -20,6 +22,8 @@ pub struct KeptRun {
     pub memo: Vec<u8>,
     /// Whether it was started before and is to be gone on with: it is never started by this.
     pub goes_on: bool,
+    /// Lets it call tools of the engine.
+    pub tools: Option<Tools>,
 }
 
 /// How long a program may take and be quiet, without the time in which it [waits](crate::NoteSender::set_waiting) for
@@ -70,6 +74,7 @@ pub(crate) struct Spec {
     pub(crate) marker: Marker,
     pub(crate) limits: Limits,
     pub(crate) memo: Vec<u8>,
+    pub(crate) tools: Option<Tools>,
 }
 
 impl Spec {
@@ -78,7 +83,7 @@ impl Spec {
     /// # Errors
     /// When the command is one that a keeper cannot run.
     pub(crate) fn of(run: KeptRun) -> Result<(Self, Stdin), ExecError> {
-        let KeptRun { id, task, command, limits, memo, goes_on: _ } = run;
+        let KeptRun { id, task, command, limits, memo, goes_on: _, tools } = run;
         let Command { program, args, cwd, base, env, env_remove, stdin, stdout, .. } = command;
         let refused = |why: &str| ExecError::Start {
             program: program.clone(),
@@ -107,6 +112,7 @@ impl Spec {
             marker: command.marker,
             limits,
             memo,
+            tools,
         };
         Ok((spec, stdin))
     }

@@ -21,10 +21,11 @@ use crate::{
     given::Given,
     provided::Provided,
     task::{Failure, Spec},
+    tools::Secret,
 };
 
 /// The number of this protocol.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 /// The longest frame. A prompt and an environment go into one.
 const MAX_FRAME: usize = 64 * 1024 * 1024;
@@ -73,6 +74,15 @@ pub(crate) enum Ask {
     File { path: PathBuf, most: u64 },
     /// What the kernel can confine.
     Support,
+    /// Where the program of the keeper is, and its folder.
+    Program,
+    /// From a program that the keeper runs: from now on each frame of bytes is a call of a tool. Each is answered by
+    /// a frame, in any order, which is empty where there is nothing to answer.
+    Call { secret: Secret },
+    /// Takes the calls of a run, and those that are open first.
+    TakeCalls { run: String, task: String },
+    /// The answer to a call; empty where there is nothing to answer.
+    Answer { number: u64, answer: Vec<u8> },
 }
 
 /// A task's worktree there, and the environment in which git runs on it.
@@ -114,6 +124,25 @@ pub(crate) enum Tell {
     Trees(Vec<FarTreeState>),
     File(Option<Vec<u8>>),
     Support(SandboxSupport),
+    Program {
+        program: PathBuf,
+        folder: PathBuf,
+    },
+    /// The calls that are open; each of them is told next.
+    OpenCalls(Vec<u64>),
+    /// A call that is to be answered.
+    Called {
+        number: u64,
+        /// Whether another engine was told of it: it may have been done.
+        was_told: bool,
+        /// Which program of the run calls.
+        caller: u64,
+        call: Vec<u8>,
+    },
+    /// The answer has arrived, or nobody waits for it any more.
+    CallClosed {
+        number: u64,
+    },
 }
 
 /// What a task's worktree holds.
@@ -174,6 +203,9 @@ pub enum Refusal {
     /// A worktree does not travel.
     #[error("{0}")]
     Transfer(Fault),
+    /// As many programs of a run call tools as may at once.
+    #[error("too many programs of this run use Forge's tools at once")]
+    TooManyCallers,
 }
 
 /// Something that is kept.
@@ -209,7 +241,12 @@ pub type BoxedStream = Box<dyn ByteStream>;
 pub(crate) type Wire = Framed<BoxedStream, LengthDelimitedCodec>;
 
 pub(crate) fn wire(stream: BoxedStream) -> Wire {
-    let codec = LengthDelimitedCodec::builder().max_frame_length(MAX_FRAME).new_codec();
+    wire_of(stream, MAX_FRAME)
+}
+
+/// The same with frames of at most so many bytes.
+pub(crate) fn wire_of(stream: BoxedStream, max_frame: usize) -> Wire {
+    let codec = LengthDelimitedCodec::builder().max_frame_length(max_frame).new_codec();
     Framed::new(stream, codec)
 }
 

@@ -224,6 +224,7 @@ async fn worktree_in_which_programs_run_is_not_overwritten() {
         limits: Limits::default(),
         memo: Vec::new(),
         goes_on: false,
+        tools: None,
     };
     let session = keeper.open(run).await.unwrap();
     write(project.here(), "a", "changed\n");

@@ -23,6 +23,7 @@ pub fn kept_script(id: &str, mark: impl Display, folder: impl Into<PathBuf>, scr
         limits: Limits::default(),
         memo: Vec::new(),
         goes_on: false,
+        tools: None,
     }
 }
 

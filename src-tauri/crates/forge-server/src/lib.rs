@@ -6,6 +6,7 @@
 //!
 //! Invariants: the socket is bound to loopback; every answer carries `X-Request-Id` and every refusal is
 //! JSON; a client that hangs up changes nothing, since what changes something runs in a task of its own.
+//! Agents on other machines are answered by the same service of the Model Context Protocol as those by HTTP ([`tools`]).
 //! Deliberately absent: CORS, cookies, TLS, files.
 
 mod answer;
@@ -16,10 +17,12 @@ mod events;
 mod gate;
 mod routes;
 mod shared;
+mod tools;
 
-use std::{net::Ipv4Addr, path::PathBuf, time::Duration};
+use std::{net::Ipv4Addr, path::PathBuf, sync::Arc, time::Duration};
 
 use forge_api::{Api, OpenError, Opening};
+use forge_engine::ToolServer;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -106,8 +109,16 @@ pub async fn serve_at(listener: TcpListener, api: Api, options: ServeOptions) ->
     let token_file = api.access().open(opening).await?;
     let stopping = CancellationToken::new();
     let gate = gate::Gate::new(port, api.clone());
+    // What agents on other machines asked for ends with their runs, not with this server.
+    let mcp = forge_mcp::service(&api, routes::MAX_MCP_BODY, CancellationToken::new());
+    let tools: Arc<dyn ToolServer> = Arc::new(tools::Tools::new(api.clone(), mcp, routes::MAX_MCP_BODY));
+    api.engine().set_tool_server(Arc::downgrade(&tools));
     let router = routes::router(api, gate, stopping.clone(), options.limits);
-    let server = tokio::spawn(connections::serve(listener, router, options.limits, stopping.clone()));
+    let served = connections::serve(listener, router, options.limits, stopping.clone());
+    let server = tokio::spawn(async move {
+        let _held = tools;
+        served.await;
+    });
     Ok(Running { url, token_file, stopping, server })
 }
 

@@ -32,7 +32,7 @@ const BASE: &str = "/api/v1";
 /// The `forge` program says with this header that it is the one who asks.
 const CLIENT_HEADER: &str = "x-forge-client";
 /// The largest message of an MCP client, in bytes.
-const MAX_MCP_BODY: usize = 2 * 1024 * 1024;
+pub(crate) const MAX_MCP_BODY: usize = 2 * 1024 * 1024;
 /// How long an answer that is under way may still take once the server stops.
 const LAST_CALL: Duration = Duration::from_secs(1);
 

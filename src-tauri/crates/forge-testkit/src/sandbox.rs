@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
+    caller::Http,
     local::LocalEngine,
     program,
     repository::{HERMETIC_GIT, Repository},
@@ -94,6 +95,14 @@ impl Sandbox {
             .await?;
         sandbox.project = text(&project, "id")?;
         Ok(sandbox)
+    }
+
+    /// Serves the engine that it has now: by HTTP, and to agents that use the tools.
+    ///
+    /// # Errors
+    /// When it cannot be served.
+    pub async fn serve(&self) -> Result<Http> {
+        self.engine.serve().await
     }
 
     /// Does an operation as a person would through HTTP.

@@ -109,11 +109,11 @@ struct Ran {
 async fn run_watched(launch: Launch, output: &mut Output, control: &Control) -> Result<Ran, AgentError> {
     let command = command::prepare(&launch)?;
     let program = command.program.to_string_lossy().into_owned();
-    let (id, goes_on) = (launch.kept_id(), launch.goes_on());
+    let (id, goes_on, tools) = (launch.kept_id(), launch.goes_on(), launch.tools());
     let Launch { log, mut started, keeper, task_id, limits, memo, .. } = launch;
     let limits = forge_keeper::Limits { wall_clock: None, silence: limits.silence };
-    let session =
-        keeper.open(KeptRun { id, task: task_id, command, limits, memo, goes_on }).await.map_err(not_run)?;
+    let kept = KeptRun { id, task: task_id, command, limits, memo, goes_on, tools };
+    let session = keeper.open(kept).await.map_err(not_run)?;
     if let Some(identity) = session.opened().identity.clone() {
         let body = json!({ "program": program, "pid": identity.pid });
         log.append(EntryKind::SessionStarted, "session", body);

@@ -1,5 +1,7 @@
 //! Public methods of [`Engine`] for runs, agents, approvals and attachments.
 
+use std::sync::Weak;
+
 use forge_agents::AgentError;
 use forge_agents::Detected;
 use forge_model::actor::Actor;
@@ -26,6 +28,7 @@ use crate::{
         profiles::NewAgent,
         programs::{KnownProgram, Trial},
         tokens::RunScope,
+        tools::ToolServer,
     },
 };
 
@@ -194,6 +197,11 @@ impl Engine {
     /// Says where the agents that are started find this engine's MCP server; none while there is none.
     pub fn set_mcp_url(&self, url: Option<String>) {
         run::tokens::set_mcp_url(&self.world, url);
+    }
+
+    /// Says what answers the calls of tools by agents on other machines. It is not held by this engine, which it knows.
+    pub fn set_tool_server(&self, server: Weak<dyn ToolServer>) {
+        run::tools::set_tool_server(&self.world, server);
     }
 
     /// What a token reaches; none when it is no run's, or its run is over.

@@ -68,7 +68,7 @@ pub(crate) async fn run_recorded_for(
     let program = command.program.clone();
     let mut output = Redacting::new(output, redactor);
     let (id, task, limits) = (marker.clone(), owner.0.clone(), Limits::default());
-    let kept = KeptRun { id, task, command, limits, memo: Vec::new(), goes_on: false };
+    let kept = KeptRun { id, task, command, limits, memo: Vec::new(), goes_on: false, tools: None };
     let keeper = location.keeper(world);
     let finished = follow(&keeper, kept, cancel, started, &mut output).await;
     let written =

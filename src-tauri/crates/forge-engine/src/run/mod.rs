@@ -31,11 +31,12 @@ pub(crate) mod running;
 pub(crate) mod sessions;
 pub(crate) mod there;
 pub(crate) mod tokens;
+pub(crate) mod tools;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use forge_agents::{
-    AgentError, Control, CostLimit, ForgeMcp, Launch, Limits, LogWriter, RunOutcome, adapter, marker_of,
+    AgentError, Control, CostLimit, Launch, Limits, LogWriter, RunOutcome, adapter, marker_of,
 };
 use forge_exec::{Marker, ProcessIdentity};
 use forge_git::Worktree;
@@ -228,6 +229,8 @@ async fn run_prepared(
     let (starting, task_id) = (world.clone(), p.task.id.clone());
     let is_here = matches!(location, Location::Here);
     let env = run_env(world, p, &prompt_file, identity, memo.mcp.as_ref());
+    let mcp = memo.mcp.clone();
+    let answers = tools::answer_calls(world, p, &location, mcp.as_ref());
     let launch = Launch {
         execution_id: id.0.clone(),
         task_id: p.task.id.0.clone(),
@@ -260,7 +263,11 @@ async fn run_prepared(
             }
         }),
     };
-    let outcome = redacted_outcome(log.redactor(), adapter.run(launch, &control).await);
+    let outcome = tokio::select! {
+        outcome = adapter.run(launch, &control) => outcome,
+        never = answers => match never {},
+    };
+    let outcome = redacted_outcome(log.redactor(), outcome);
     let cancel = control.cancel.clone();
     drop(control);
     confinement.note_refusals(&log);
@@ -335,7 +342,7 @@ async fn make_run_ready(world: &World, p: &Prepared, cancel: &CancellationToken)
         carry: p.row.carry.clone(),
         role: p.row.execution.role,
         permissions: permissions_of(&p.agent, p.row.execution.role),
-        mcp: mcp_of(world, p, &location).await?,
+        mcp: tools::mcp_of(world, p, &location, cancel).await?,
         limits: Limits { cost: left_to_spend(world, p).await?, ..limits_of(&p.agent) },
     };
     // Last, since what is lent must be taken back.
@@ -417,18 +424,6 @@ async fn begin_merge_for(p: &Prepared, worktree: &Worktree) -> Result<()> {
         tracing::info!(task = %p.task.id, %target, "there is nothing to merge before the run");
     }
     Ok(())
-}
-
-/// Forge's own tools, when the project lets its agents use them and they are served.
-async fn mcp_of(world: &World, p: &Prepared, location: &Location) -> Result<Option<ForgeMcp>> {
-    // The server listens on this computer alone.
-    if matches!(location, Location::There(_)) {
-        return Ok(None);
-    }
-    let Some(url) = tokens::mcp_url(world).filter(|_| p.context.settings.mcp.inject) else {
-        return Ok(None);
-    };
-    Ok(Some(ForgeMcp { url, token: tokens::give_token(world, &p.row.execution.id).await? }))
 }
 
 /// What the run may cost by the limit that leaves the least.

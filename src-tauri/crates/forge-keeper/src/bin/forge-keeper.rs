@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use forge_keeper::{Server, relay::relay};
+use forge_keeper::{Server, mcp::carry, relay::relay};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     let done = match command.to_str() {
         Some("serve") => serve(&root),
         Some("relay") => join(&root),
+        Some("mcp") => return call(&root),
         _ => return usage(),
     };
     match done {
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     eprintln!(
-        "Usage: forge-keeper serve FOLDER\n       forge-keeper relay FOLDER\n\nForge starts it; it leaves by itself."
+        "Usage: forge-keeper serve FOLDER\n       forge-keeper relay FOLDER\n       forge-keeper mcp FOLDER\n\nForge starts it; it leaves by itself."
     );
     ExitCode::from(2)
 }
@@ -48,6 +49,24 @@ fn join(root: &Path) -> io::Result<()> {
     joined
 }
 
+/// Serves the tools of Forge to the agent that started this.
+fn call(root: &Path) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let carried = runtime.and_then(|runtime| {
+        let carried = runtime.block_on(carry(root, |name| std::env::var_os(name)));
+        // A thread may still wait for input that never comes.
+        runtime.shutdown_background();
+        carried
+    });
+    match carried {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Could not use the tools of Forge: {error}.");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn serve(root: &Path) -> io::Result<()> {
     // What ends the engine's terminal or its group does not end this. One that leads a group already stays in it.
     if let Err(error) = nix::unistd::setsid()
@@ -55,12 +74,13 @@ fn serve(root: &Path) -> io::Result<()> {
     {
         return Err(error.into());
     }
+    let program = std::env::current_exe()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         forge_exec::become_subreaper()?;
         forge_exec::survive_file_limit()?;
         forge_exec::raise_open_file_limit()?;
-        Server::listen(root, || {
+        Server::listen(root, &program, || {
             // Whoever started it waits for this line and may be gone.
             let mut out = io::stdout();
             let _ = out.write_all(b"ready\n").and_then(|()| out.flush());

@@ -1,5 +1,6 @@
 //! The engine's end: finding or starting the keeper, and what is asked of it beside a program's own connection.
 
+mod calls;
 mod lease;
 mod pause;
 mod sender;
@@ -20,6 +21,7 @@ use std::{
 use forge_exec::{Marker, SandboxSupport, start_apart};
 use tokio::{net::UnixStream, sync::OnceCell, task::JoinHandle};
 
+pub use calls::{CallAnswerer, McpProgram};
 pub use session::{KeptSink, NoteSender, Opened, Output, Plain, Session};
 pub use trees::{FarTree, Fetched, Sent, far_worktree};
 

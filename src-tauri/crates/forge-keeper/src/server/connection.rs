@@ -6,28 +6,60 @@ use futures::{SinkExt as _, StreamExt as _};
 use tokio::{net::UnixStream, sync::mpsc};
 use tokio_util::bytes::Bytes;
 
-use super::{Shared, kept::Kept, trees};
+use super::{Shared, callers, kept::Kept, trees};
 use crate::provided;
 use crate::wire::{
     Ask, Frame, PROTOCOL, Refusal, Tell, Wire, bytes_at, message, receive, receive_message, refuse, send,
-    wire,
+    wire, wire_of,
 };
 
 /// How much of a spool goes into one frame.
 const CHUNK_BYTES: usize = 256 * 1024;
 
+/// How long a program that is kept has to say what it wants.
+const PROGRAM_SPEAKS_WITHIN: Duration = Duration::from_secs(10);
+
+/// The longest message of a program that has not shown its secret.
+const MAX_FIRST_WORDS: usize = 4096;
+
+/// Greets the other side. Its epoch; none when it was refused.
+async fn greet(wire: &mut Wire) -> io::Result<Option<u64>> {
+    let Ask::Hello { protocol, epoch } = receive_message(wire).await? else {
+        let why = "the first message must be a greeting".to_owned();
+        return refuse(wire, Refusal::Misunderstood(why)).await.map(|()| None);
+    };
+    if protocol != PROTOCOL {
+        return refuse(wire, Refusal::Protocol { theirs: PROTOCOL }).await.map(|()| None);
+    }
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    send(wire, &Tell::Welcome { protocol: PROTOCOL, version }).await?;
+    Ok(Some(epoch))
+}
+
+/// Serves a program that is kept here, which may call tools and nothing else.
+pub(super) async fn serve_program(shared: &Shared, stream: UnixStream) -> io::Result<()> {
+    let mut wire = wire_of(Box::new(stream), MAX_FIRST_WORDS);
+    let first = async {
+        Ok::<_, io::Error>(match greet(&mut wire).await? {
+            Some(_) => Some(receive_message::<Ask>(&mut wire).await?),
+            None => None,
+        })
+    };
+    match tokio::time::timeout(PROGRAM_SPEAKS_WITHIN, first).await.map_err(io::Error::other)?? {
+        None => Ok(()),
+        Some(Ask::Call { secret }) => callers::serve(shared, wire, &secret).await,
+        Some(_) => {
+            tracing::warn!("a program that is kept here tried to speak with its keeper");
+            let why = "a program that is kept may call tools, and nothing else".to_owned();
+            refuse(&mut wire, Refusal::Misunderstood(why)).await
+        }
+    }
+}
+
 /// Serves a connection until the other side goes.
 pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Result<()> {
     let mut wire = wire(Box::new(stream));
-    let Ask::Hello { protocol, epoch } = receive_message(&mut wire).await? else {
-        return refuse(&mut wire, Refusal::Misunderstood("the first message must be a greeting".to_owned()))
-            .await;
-    };
-    if protocol != PROTOCOL {
-        return refuse(&mut wire, Refusal::Protocol { theirs: PROTOCOL }).await;
-    }
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    send(&mut wire, &Tell::Welcome { protocol: PROTOCOL, version }).await?;
+    let Some(epoch) = greet(&mut wire).await? else { return Ok(()) };
     loop {
         match receive::<Ask>(&mut wire).await? {
             None => return Ok(()),
@@ -70,6 +102,20 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
             Some(Frame::Message(Ask::Support)) => {
                 send(&mut wire, &Tell::Support(forge_exec::sandbox_support())).await?;
             }
+            Some(Frame::Message(Ask::Program)) => {
+                let told = match shared.program.clone() {
+                    Some(program) => Tell::Program { program, folder: shared.root.clone() },
+                    None => {
+                        Tell::Refused(Refusal::System("this keeper has no program of its own".to_owned()))
+                    }
+                };
+                send(&mut wire, &told).await?;
+            }
+            Some(Frame::Message(Ask::Call { secret })) => return callers::serve(shared, wire, &secret).await,
+            Some(Frame::Message(Ask::TakeCalls { run, task })) => match shared.admit(&task, epoch) {
+                Ok(()) => return callers::take(shared, wire, &run, epoch).await,
+                Err(refusal) => return refuse(&mut wire, refusal).await,
+            },
             Some(_) => {
                 let why = "no program is open on this connection".to_owned();
                 return refuse(&mut wire, Refusal::Misunderstood(why)).await;

@@ -15,12 +15,13 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::limits;
+use super::{calls::Calls, limits};
 use crate::{
     given::Given,
     record::Content,
     spool::{Caps, Spool},
     task::{Failure, LimitHit, Spec},
+    tools::Secret,
     wire::{OpenedRun, RunState},
 };
 
@@ -42,6 +43,9 @@ pub(super) struct Kept {
     identity: watch::Sender<Option<ProcessIdentity>>,
     ended: watch::Sender<Option<Result<Finished, Failure>>>,
     waiting: watch::Sender<bool>,
+    /// What it shows to call tools.
+    secret: Option<Secret>,
+    calls: Arc<Calls>,
     /// How much an engine has read.
     read: watch::Sender<u64>,
     caps: Caps,
@@ -66,6 +70,7 @@ impl Kept {
         folder: &Path,
         input: Option<mpsc::Sender<Vec<u8>>>,
         caps: Caps,
+        calls: Arc<Calls>,
     ) -> io::Result<Self> {
         Ok(Self {
             id: spec.id.clone(),
@@ -80,6 +85,8 @@ impl Kept {
             identity: watch::Sender::new(None),
             ended: watch::Sender::new(None),
             waiting: watch::Sender::new(false),
+            secret: spec.tools.as_ref().map(|tools| tools.secret.clone()),
+            calls,
             read: watch::Sender::new(0),
             caps,
             full: CancellationToken::new(),
@@ -96,9 +103,10 @@ impl Kept {
             self.identity.send_replace(Some(identity));
         };
         let run = forge_exec::run(spec.command(stdin), &self.stop, started, &mut sink);
+        let waiting = [self.waiting.subscribe(), self.calls.unattended()];
         let limit = async {
             let hit = tokio::select! {
-                hit = limits::reached(spec.limits, self.waiting.subscribe(), &heard) => hit,
+                hit = limits::reached(spec.limits, waiting, &heard) => hit,
                 () = self.full.cancelled() => LimitHit::Output,
             };
             let tell = async {
@@ -173,6 +181,15 @@ impl Kept {
     pub(super) async fn ended(&self) {
         // The sender is this one's own.
         let _ = self.ended.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Whether it runs and may call tools with this secret.
+    pub(super) fn has_secret(&self, secret: &Secret) -> bool {
+        self.secret.as_ref() == Some(secret) && self.ended.borrow().is_none()
+    }
+
+    pub(super) fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     pub(super) fn stop(&self) {
@@ -295,9 +312,10 @@ mod tests {
             limits: Limits::default(),
             memo: Vec::new(),
             goes_on: false,
+            tools: None,
         };
         let (spec, _) = Spec::of(run).unwrap();
-        let kept = Kept::new(&spec, folder.path(), None, caps).unwrap();
+        let kept = Kept::new(&spec, folder.path(), None, caps, Arc::default()).unwrap();
         let ((), done) = tokio::join!(kept.run(&spec, Stdin::Null), async {
             let done = act(&kept).await;
             kept.stop();

@@ -1,4 +1,5 @@
-//! Counting the time limits of a program. Time in which somebody is asked counts in neither.
+//! Counting the time limits of a program. Time in which somebody is asked, or a call waits for an engine, counts in
+//! neither.
 
 use std::time::Duration;
 
@@ -55,16 +56,18 @@ impl Count {
     }
 }
 
-/// Returns the first limit that is reached. `heard` is when the program printed last.
+/// Returns the first limit that is reached. `waiting` is whether a person is asked and whether calls wait for an engine,
+/// `heard` when the program printed last.
 pub(super) async fn reached(
     limits: Limits,
-    mut waiting: watch::Receiver<bool>,
+    [mut asks, mut calls]: [watch::Receiver<bool>; 2],
     heard: &watch::Sender<Instant>,
 ) -> LimitHit {
     let mut count = Count::new(limits, Instant::now());
     loop {
         count.printed(*heard.borrow());
-        count.waits(*waiting.borrow_and_update(), Instant::now());
+        let waits = *asks.borrow_and_update() | *calls.borrow_and_update();
+        count.waits(waits, Instant::now());
         let due = count.due();
         let reached = async {
             match due {
@@ -73,8 +76,9 @@ pub(super) async fn reached(
             }
         };
         tokio::select! {
-            // The sender lives as long as the program.
-            _ = waiting.changed() => {}
+            // The senders live as long as the program.
+            _ = asks.changed() => {}
+            _ = calls.changed() => {}
             () = reached => {
                 count.printed(*heard.borrow());
                 if let Some((_, hit)) = count.due().filter(|(at, _)| *at <= Instant::now()) {

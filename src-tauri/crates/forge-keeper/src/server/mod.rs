@@ -3,6 +3,8 @@
 //! A connection says who it is and then does one thing: it says that an engine is there, opens or follows one program,
 //! or asks for what is kept. A connection that breaks ends nothing.
 
+mod callers;
+mod calls;
 mod connection;
 mod kept;
 mod limits;
@@ -28,7 +30,7 @@ use rustix::{
 use tokio::{
     io::{Interest, unix::AsyncFd},
     net::{UnixListener, UnixStream},
-    sync::{mpsc, watch},
+    sync::{Semaphore, mpsc, watch},
 };
 
 use crate::{
@@ -36,8 +38,10 @@ use crate::{
     place::socket_path,
     spool::Caps,
     task::{Input, Spec},
+    tools::Secret,
     wire::{Refusal, RunState},
 };
+use calls::Calls;
 use kept::Kept;
 use presence::Presence;
 
@@ -46,6 +50,9 @@ const LINGER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How long a keeper that has just begun waits for the engine that started it.
 const FIRST_ENGINE: Duration = Duration::from_secs(20);
+
+/// How many programs that are kept may be connected at once.
+const MAX_PROGRAMS: usize = 256;
 
 /// From the gentle signal to the kill of what has no engine any more.
 const ORPHAN_GRACE: Duration = Duration::from_millis(1200);
@@ -59,10 +66,16 @@ pub struct Server {
 #[derive(Debug)]
 struct Shared {
     root: PathBuf,
+    /// This program, where it is one of its own.
+    program: Option<PathBuf>,
     marks: Marks,
     runs: Mutex<HashMap<String, Arc<Kept>>>,
     /// The highest epoch of an engine that was seen, by task.
     epochs: Mutex<HashMap<String, u64>>,
+    /// Calls of tools, by the run whose programs call.
+    calls: Mutex<HashMap<String, Arc<Calls>>>,
+    /// How many programs that are kept here may be connected.
+    programs: Arc<Semaphore>,
     presence: Presence,
     /// Bumped when a program ends or is forgotten.
     changed: watch::Sender<u64>,
@@ -74,14 +87,21 @@ impl Server {
     /// # Errors
     /// When the folder cannot be used.
     pub async fn new(root: &Path) -> io::Result<Self> {
+        Self::of_program(root, None).await
+    }
+
+    async fn of_program(root: &Path, program: Option<PathBuf>) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
         let marks = Marks::open(root.join("marks"))?;
         marks.sweep_left().await?;
         let shared = Shared {
             root: root.to_owned(),
+            program,
             marks,
             runs: Mutex::default(),
             epochs: Mutex::default(),
+            calls: Mutex::default(),
+            programs: Arc::new(Semaphore::new(MAX_PROGRAMS)),
             presence: Presence::new(FIRST_ENGINE),
             changed: watch::Sender::new(0),
         };
@@ -95,19 +115,30 @@ impl Server {
         }
     }
 
+    /// Serves one connection of a program that is kept here: it may call tools, and nothing else.
+    async fn serve_program(&self, stream: UnixStream) {
+        let Ok(_place) = Arc::clone(&self.shared.programs).try_acquire_owned() else {
+            tracing::warn!("too many programs that are kept here speak with their keeper");
+            return;
+        };
+        if let Err(error) = connection::serve_program(&self.shared, stream).await {
+            tracing::debug!(%error, "a connection of a program broke");
+        }
+    }
+
     /// Keeps programs for engines that connect to the socket in `root`, until no engine is there and nothing is kept.
-    /// `ready` is called once somebody can connect. Returns at once when another keeper is there.
+    /// `ready` is called once somebody can connect; `program` is this one. Returns at once when another keeper is there.
     ///
     /// # Errors
     /// When the folder or the socket cannot be used.
-    pub async fn listen(root: &Path, ready: impl FnOnce()) -> io::Result<()> {
+    pub async fn listen(root: &Path, program: &Path, ready: impl FnOnce()) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
         let lock = fs::OpenOptions::new().create(true).truncate(false).write(true).open(root.join("lock"))?;
         let Ok(_lock) = Flock::lock(lock, FlockArg::LockExclusiveNonblock) else {
             ready();
             return Ok(());
         };
-        let server = Self::new(root).await?;
+        let server = Self::of_program(root, Some(program.to_owned())).await?;
         let socket = root.join("socket");
         match fs::remove_file(&socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -121,7 +152,8 @@ impl Server {
             loop {
                 match listener.accept().await {
                     Ok((stream, _)) if is_of_a_program(&stream) => {
-                        tracing::warn!("a program that is kept here tried to speak with its keeper");
+                        let server = server.clone();
+                        tokio::spawn(async move { server.serve_program(stream).await });
                     }
                     Ok((stream, _)) => {
                         let server = server.clone();
@@ -280,7 +312,9 @@ impl Shared {
                 (Some(input), Stdin::Stream(stdin))
             }
         };
-        let kept = Arc::new(Kept::new(&spec, &self.root, input, Caps::default()).map_err(system)?);
+        let calls = spec.tools.as_ref().map(|tools| self.calls_of(&tools.run)).unwrap_or_default();
+        let kept = Kept::new(&spec, &self.root, input, Caps::default(), calls).map_err(system)?;
+        let kept = Arc::new(kept);
         runs.insert(spec.id.clone(), Arc::clone(&kept));
         drop(runs);
         let (shared, running) = (Arc::clone(self), Arc::clone(&kept));
@@ -301,8 +335,27 @@ impl Shared {
         kept.kill();
         kept.ended().await;
         self.runs().remove(id);
+        drop(kept);
+        self.drop_calls();
         self.changed.send_modify(|n| *n += 1);
         Ok(())
+    }
+
+    /// The program that runs and has this secret.
+    fn with_secret(&self, secret: &Secret) -> Option<Arc<Kept>> {
+        self.all().into_iter().find(|kept| kept.has_secret(secret))
+    }
+
+    /// The calls of a run, whether a program or an engine comes first.
+    fn calls_of(&self, run: &str) -> Arc<Calls> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(calls.entry(run.to_owned()).or_default())
+    }
+
+    /// Drops the calls of runs that have no program any more, and that no engine asks for.
+    fn drop_calls(&self) {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.retain(|_, calls| Arc::strong_count(calls) > 1);
     }
 }
 

@@ -61,7 +61,7 @@ impl AcpDialogue {
     /// Forge's own tools, where the program can use them.
     fn servers(&mut self, cx: &mut DialogueContext<'_>) -> Vec<McpServer> {
         match &self.brief.mcp {
-            Some(mcp) if self.greeted.mcp_over_http => vec![mcp.for_acp()],
+            Some(mcp) if self.greeted.mcp_over_http || !mcp.is_http() => vec![mcp.for_acp()],
             Some(_) => {
                 let text = "The program cannot use MCP servers over HTTP, so it gets no tools of Forge.";
                 cx.notice("mcp_unavailable", text);

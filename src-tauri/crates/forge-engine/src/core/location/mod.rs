@@ -16,7 +16,7 @@ use std::{
 };
 
 use forge_exec::{SandboxSupport, Variables, sandbox_support};
-use forge_keeper::{FarTree, Keeper, Pause, Provided, RunState, TransferError, far_worktree};
+use forge_keeper::{FarTree, Keeper, McpProgram, Pause, Provided, RunState, TransferError, far_worktree};
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::workspace::Workspace;
 use tokio_util::sync::CancellationToken;
@@ -187,6 +187,24 @@ impl There {
     ) -> Result<Option<Vec<u8>>> {
         let read = || async { Ok(self.asked.keeper.file(path, most).await?) };
         Ok(self.reached(world, cancel, read).await?.flatten())
+    }
+
+    /// The program there by which agents call Forge's tools; none when the wait for the machine was stopped.
+    ///
+    /// # Errors
+    /// What is refused there, and that this engine ends.
+    pub(crate) async fn mcp_program(
+        &self,
+        world: &World,
+        cancel: &CancellationToken,
+    ) -> Result<Option<McpProgram>> {
+        let ask = || async { Ok(self.asked.keeper.mcp_program().await?) };
+        self.reached(world, cancel, ask).await
+    }
+
+    /// What runs the programs there.
+    pub(crate) const fn keeper(&self) -> &Keeper {
+        &self.asked.keeper
     }
 
     /// All that the keeper there has; none when the wait for the machine was stopped.
