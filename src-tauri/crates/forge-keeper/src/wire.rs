@@ -114,6 +114,10 @@ pub(crate) enum Tell {
     Trees(Vec<FarTreeState>),
     File(Option<Vec<u8>>),
     Support(SandboxSupport),
+    /// The disk there refuses the program's output, which waits: where; nothing once it takes it again.
+    DiskRefuses {
+        path: Option<PathBuf>,
+    },
 }
 
 /// What a task's worktree holds.
