@@ -45,6 +45,8 @@ pub(crate) enum Location {
 #[derive(Debug, Clone)]
 pub(crate) struct There {
     pub machine: MachineId,
+    /// What people call the machine.
+    name: String,
     /// The environment that a login there sets up.
     pub login: Arc<Variables>,
     /// The copy of the worktree.
@@ -77,6 +79,14 @@ impl Location {
         match self {
             Self::Here => None,
             Self::There(there) => Some(&there.machine),
+        }
+    }
+
+    /// What people call the machine; none for this computer.
+    pub(crate) fn machine_name(&self) -> Option<&str> {
+        match self {
+            Self::Here => None,
+            Self::There(there) => Some(&there.name),
         }
     }
 
@@ -245,7 +255,7 @@ impl There {
         F: Future<Output = Result<T, TransferError>>,
     {
         let stop = Stop { cancel, given_up: &self.given_up };
-        reached(world, &self.asked, stop, act).await
+        reached(world, (&self.name, &self.asked), stop, act).await
     }
 }
 
@@ -256,7 +266,12 @@ struct Stop<'s> {
     given_up: &'s CancellationToken,
 }
 
-async fn reached<T, F>(world: &World, asked: &Asked, stop: Stop<'_>, act: impl Fn() -> F) -> Result<Option<T>>
+async fn reached<T, F>(
+    world: &World,
+    (name, asked): (&str, &Asked),
+    stop: Stop<'_>,
+    act: impl Fn() -> F,
+) -> Result<Option<T>>
 where
     F: Future<Output = Result<T, TransferError>>,
 {
@@ -270,7 +285,9 @@ where
         };
         match acted {
             Ok(done) => return Ok(Some(done)),
-            Err(error) if !error.is_unreachable() => return Err(EngineError::Transfer(error)),
+            Err(error) if !error.is_unreachable() => {
+                return Err(EngineError::Machine { name: name.to_owned(), error });
+            }
             Err(error) => tracing::info!(%error, "waiting for a machine"),
         }
         tokio::select! {
@@ -349,7 +366,8 @@ pub(crate) async fn location_of(
         Ok((login, tree, standing, support))
     };
     let stop = Stop { cancel, given_up: &given_up };
-    let Some((login, tree, standing, support)) = reached(world, &asked, stop, find).await? else {
+    let Some((login, tree, standing, support)) = reached(world, (&machine.name, &asked), stop, find).await?
+    else {
         return Ok(None);
     };
     let worktree = standing.path;
@@ -357,6 +375,7 @@ pub(crate) async fn location_of(
     let (folder, keepers_folder) = (above(1), above(3));
     Ok(Some(Location::There(Box::new(There {
         machine: machine.id,
+        name: machine.name,
         project: project.0,
         login,
         tree: Arc::new(tree),
