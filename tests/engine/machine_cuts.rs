@@ -188,7 +188,8 @@ impl Pair {
              i=0; while [ $i -lt 20 ]; do seq $((i * 100)) $((i * 100 + 99)); sleep 0.01; i=$((i + 1)); done\n\
              rm given-{number}.txt; ln -s made-{number}.txt link-{number}; chmod +x made-{number}.txt; echo end"
         );
-        let behaviour = ("cut", script.as_str());
+        let name = format!("cut {number}");
+        let behaviour = (name.as_str(), script.as_str());
         let here = outcome(&mut self.near, behaviour, |_| None).await?;
         prepare(self);
         let elsewhere = self.far.elsewhere();

@@ -126,12 +126,10 @@ async fn work_that_a_full_disk_keeps_on_a_machine_is_fetched_when_there_is_space
     on.until(&is_there).await?;
     on.server.fill_disk()?;
     fs::write(&go_on, "")?;
-    let blocked = blocked_by_the_disk(&on, &task).await?;
-    println!("{blocked:#} {:#?}", on.runs(&task).await?);
+    blocked_by_the_disk(&on, &task).await?;
     on.server.make_space()?;
     retry(&on, &task).await?;
     on.board.reach(&task, "done").await?;
-    println!("{:#?}", on.runs(&task).await?);
     for i in 1..=8 {
         let expected: Vec<String> = (i..=20_000).map(|line| line.to_string()).collect();
         assert_eq!(on.on_main(&format!("work-{i}.txt"))?, expected.join("\n"));
