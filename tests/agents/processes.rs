@@ -17,6 +17,13 @@ impl Process {
     pub fn is_keeper(&self) -> bool {
         self.command.contains("forge-keeper serve")
     }
+
+    /// Whether it is part of the way to a machine: it stays for as long as the engine is connected.
+    pub fn is_way(&self) -> bool {
+        let starts = ["sshd", "/usr/sbin/sshd", "/usr/bin/ssh ", "ssh:"];
+        starts.iter().any(|start| self.command.starts_with(start))
+            || self.command.contains("forge-keeper relay")
+    }
 }
 
 /// Every process with a path below the folder in its environment, its command line or its open files, or that works

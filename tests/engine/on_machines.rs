@@ -8,11 +8,12 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
+use forge_engine::EngineConfig;
 use forge_testkit::{Sandbox, lasting_folder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::ssh_server::{Server, board, configuring};
+use crate::ssh_server::{Server, board_with, configuring};
 
 /// Waits for what no event tells.
 pub(crate) async fn eventually(what: &str, is_so: impl Fn() -> Result<bool>) -> Result<()> {
@@ -41,12 +42,24 @@ impl OnMachine {
     /// The same with everything of the machine in this folder.
     pub(crate) async fn in_folder(folder: TempDir, settings: Value) -> Result<Option<Self>> {
         let Some(server) = Server::start(folder.path())? else { return Ok(None) };
+        let configuration = server.configuration("far");
+        Self::by_way(folder, server, &configuration, settings, |_| {}).await.map(Some)
+    }
+
+    /// The same with a server that the user's ssh reaches by this configuration, and changes to that of the engine.
+    pub(crate) async fn by_way(
+        folder: TempDir,
+        server: Server,
+        configuration: &str,
+        settings: Value,
+        change: impl FnOnce(&mut EngineConfig),
+    ) -> Result<Self> {
         let mut all = json!({ "machines": ["box"], "auto_approve": true, "sandbox": { "mode": "off" } });
         forge_model::settings::merge_patch(&mut all, &settings);
-        let board = board(&server.configuration("far"), all).await?;
+        let board = board_with(configuration, all, change).await?;
         let new = json!({ "name": "box", "ssh": { "host": "far" }, "root": folder.path().join("forge") });
         board.call("machine_create", new).await?;
-        Ok(Some(Self { board, server, folder }))
+        Ok(Self { board, server, folder })
     }
 
     /// A task of an agent that runs a script of shell, started.
@@ -74,22 +87,10 @@ impl OnMachine {
         eventually(&format!("{} is there", file.display()), || Ok(file.exists())).await
     }
 
-    /// The folders that the machine has for tasks.
-    fn copies(&self) -> Vec<PathBuf> {
-        let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
-        list(self.folder.path().join("forge/keepers")).flat_map(|owner| list(owner.join("tasks"))).collect()
-    }
-
     /// The process of the machine's keeper.
     fn keeper(&self) -> Result<nix::unistd::Pid> {
-        let here = self.folder.path().to_string_lossy().into_owned();
-        let is_keeper = |pid: &i32| {
-            let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            line.contains("forge-keeper\0serve\0") && line.contains(&here)
-        };
-        let all = fs::read_dir("/proc")?.flatten();
-        let mut pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        pids.find(is_keeper).map(nix::unistd::Pid::from_raw).context("no keeper")
+        let pid = self.server.keepers().first().copied().context("no keeper")?;
+        Ok(nix::unistd::Pid::from_raw(pid.cast_signed()))
     }
 
     /// Everything that a run printed.
@@ -226,7 +227,7 @@ async fn machine_that_is_gone_is_waited_for_and_may_be_given_up() -> Result<()> 
     // What the machine has is kept when it is back, and removed there.
     on.server.start_again()?;
     on.board.call("machine_test", json!({ "machine_id": "box" })).await?;
-    eventually("the copy is removed", || Ok(on.copies().is_empty())).await?;
+    eventually("the copy is removed", || Ok(on.server.copies().is_empty())).await?;
     let backups = format!("refs/forge/backup/{}", task["id"].as_str().context("an id")?);
     let refs = on.board.repo.git(&["for-each-ref", "--format=%(refname)", "refs/forge"])?;
     let kept = refs.lines().find(|name| name.starts_with(&backups)).with_context(|| refs.clone())?;

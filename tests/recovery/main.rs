@@ -9,6 +9,7 @@ mod faults;
 mod fixes;
 mod hooks;
 mod lessons;
+mod machines;
 mod panics;
 mod pull_requests;
 mod races;

@@ -8,5 +8,7 @@ pub mod drafter;
 pub mod notifications;
 pub mod page;
 pub mod patience;
+pub mod sameness;
+pub mod ssh_server;
 pub mod webdriver;
 pub mod window;

@@ -13,7 +13,7 @@ use forge_testkit::{
     Repository, lasting_folder,
     models::{AgentProgram, ModelServer, Seat},
 };
-use forge_tests::patience;
+use forge_tests::{patience, ssh_server::Server};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -31,6 +31,8 @@ pub struct EngineFixture {
     pub program: AgentProgram,
     seat: Seat,
     served: Option<Served>,
+    /// The machine that its tasks run on, if it is another one.
+    machine: Option<Server>,
     dir: TempDir,
 }
 
@@ -81,6 +83,48 @@ impl EngineFixture {
         Self::in_folder(dir, program, json!({}), json!({})).await
     }
 
+    /// The same with tasks on a machine that is reached by ssh; none where there is no ssh server.
+    pub async fn on_machine(program: AgentProgram, config: Value) -> Result<Option<Self>> {
+        let dir = lasting_folder()?;
+        let there = dir.path().join("m");
+        std::fs::create_dir(&there)?;
+        let Some(machine) = Server::start(&there)? else { return Ok(None) };
+        machine.make_known(dir.path(), "far")?;
+        let mut fixture = Self::in_folder(dir, program, config, json!({ "machines": ["box"] })).await?;
+        fixture.machine = Some(machine);
+        let new = json!({ "name": "box", "ssh": { "host": "far" }, "root": there.join("forge") });
+        fixture.post("/machines", new).await?;
+        Ok(Some(fixture))
+    }
+
+    /// The same on this computer, with a program that runs what is given behind it and keeps a copy of what that prints
+    /// for [`printed`](Self::printed).
+    pub async fn overheard(program: AgentProgram, config: Value) -> Result<Self> {
+        let dir = lasting_folder()?;
+        let (wrapper, printed) = (dir.path().join("overheard"), dir.path().join("printed"));
+        std::fs::create_dir(&printed)?;
+        let real = program.path()?;
+        let script = format!(
+            "#!/bin/bash\nset -o pipefail\n'{}' \"$@\" | tee -i '{}'/$$\n",
+            real.display(),
+            printed.display()
+        );
+        std::fs::write(&wrapper, script)?;
+        std::fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+        let config = with(config, &json!({ "program": wrapper }));
+        // A confined program could write no copy there.
+        let free = json!({ "sandbox": { "mode": "off" } });
+        Self::in_folder(dir, program, config, free).await
+    }
+
+    /// What the program of an [overheard](Self::overheard) run printed. There was one run; whoever asked for a version
+    /// printed less.
+    pub fn printed(&self) -> Result<Vec<u8>> {
+        let files = std::fs::read_dir(self.path("printed"))?.flatten();
+        let texts: std::io::Result<Vec<Vec<u8>>> = files.map(|file| std::fs::read(file.path())).collect();
+        texts?.into_iter().max_by_key(Vec::len).context("nothing was printed")
+    }
+
     async fn in_folder(dir: TempDir, program: AgentProgram, config: Value, settings: Value) -> Result<Self> {
         let server = ModelServer::start().await?;
         let seat = program.settle(&dir.path().join("a"), &server)?;
@@ -95,6 +139,7 @@ impl EngineFixture {
             program,
             seat,
             served: Some(served),
+            machine: None,
             dir,
         };
         let all = with(json!({ "auto_approve": true, "shell": ["sh", "-c"] }), &settings);
@@ -260,6 +305,23 @@ impl EngineFixture {
         Ok(page["entries"].as_array().context("no entries")?.clone())
     }
 
+    /// What a run's program printed, as its log has it.
+    pub fn raw_log(&self, task: &Value, run: &Value) -> Result<Vec<u8>> {
+        let folder = self.path("data/logs").join(&self.project).join(text(task, "id"));
+        let raw = std::fs::File::open(folder.join(format!("{}.raw.zst", text(run, "log_id"))))?;
+        Ok(zstd::decode_all(raw)?)
+    }
+
+    /// Where the agent of a task works: its worktree, or the copy of that on the machine.
+    pub async fn place(&self, task: &Value) -> Result<PathBuf> {
+        if self.machine.is_none() {
+            return self.worktree(task).await;
+        }
+        let copies = self.machine.as_ref().map(Server::copies).unwrap_or_default();
+        let of_task = copies.into_iter().find(|copy| copy.ends_with(text(task, "id")));
+        Ok(of_task.context("the machine has no copy")?.join("tree"))
+    }
+
     /// A task's worktree.
     pub async fn worktree(&self, task: &Value) -> Result<PathBuf> {
         Ok(PathBuf::from(text(&self.get(&format!("/tasks/{}/workspace", text(task, "id"))).await?, "path")))
@@ -283,9 +345,10 @@ impl EngineFixture {
         self.served()?.call_route(Method::PATCH, &format!("/agents/{}", self.agent), Some(change)).await
     }
 
-    /// Every live process of the fixture except the engine and its keeper.
+    /// Every live process of the fixture except the engine, its keepers and the way to a machine.
     pub fn processes(&self) -> Result<Vec<Process>> {
-        Ok(self.processes_with_keeper()?.into_iter().filter(|it| !it.is_keeper()).collect())
+        let is_other = |it: &Process| !it.is_keeper() && !it.is_way();
+        Ok(self.processes_with_keeper()?.into_iter().filter(is_other).collect())
     }
 
     /// Every live process of the fixture except the engine.
@@ -310,6 +373,7 @@ impl EngineFixture {
             served.end_in_order();
             ensure!(served.is_gone()?, "the engine does not end");
         }
+        drop(self.machine.take());
         let left = self.processes()?;
         ensure!(left.is_empty(), "left behind by the engine's end: {left:#?}");
         patience::until("the keeper's end", async || {
@@ -328,9 +392,7 @@ impl EngineFixture {
 
     /// The session cost that the program itself reports at the end of the raw log.
     pub fn reported_dollars(&self, task: &Value, run: &Value) -> Result<f64> {
-        let folder = self.path("data/logs").join(&self.project).join(text(task, "id"));
-        let raw = std::fs::File::open(folder.join(format!("{}.raw.zst", text(run, "log_id"))))?;
-        let raw = String::from_utf8(zstd::decode_all(raw)?)?;
+        let raw = String::from_utf8(self.raw_log(task, run)?)?;
         let mut results = raw.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let last = results.rfind(|it| it["type"] == "result").context("no result")?;
         last["total_cost_usd"].as_f64().context("no cost")

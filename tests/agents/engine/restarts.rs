@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use forge_testkit::models::{AgentProgram, Scenario, Tokens, Turn};
+use forge_tests::sameness::{Sameness, check_offsets, ensure_same};
 use serde_json::{Value, json};
 
 use super::{
@@ -14,6 +15,7 @@ use super::{
 
 super::both!(
     run_over_twenty_kills_of_the_engine_is_the_same_as_undisturbed,
+    run_on_a_machine_over_kills_is_the_same_as_undisturbed_here,
     approval_and_message_survive_kills_of_the_engine,
 );
 super::with!(with_opencode, OpenCode: turn_goes_on_over_kills_of_the_engine);
@@ -36,9 +38,19 @@ fn steps(fixture: &EngineFixture) -> String {
 }
 
 async fn go(fixture: &EngineFixture, task: &Value) -> Result<()> {
-    let waits = fixture.wait_for_file(task, "waits").await?;
-    std::fs::write(waits.with_file_name("go"), "")?;
+    until_it_waits(fixture, task).await?;
+    std::fs::write(fixture.place(task).await?.join("go"), "")?;
     Ok(())
+}
+
+/// Waits until the agent has done all steps but the last one.
+async fn until_it_waits(fixture: &EngineFixture, task: &Value) -> Result<()> {
+    forge_tests::patience::until_within(Duration::from_secs(200), "the last step", async || {
+        // There is no place before the task has begun.
+        let place = fixture.place(task).await.ok();
+        Ok(place.is_some_and(|place| place.join("waits").exists()).then_some(()))
+    })
+    .await
 }
 
 /// The process that holds the task's worktree.
@@ -67,20 +79,62 @@ fn told(log: &[Value]) -> Vec<Value> {
     log.iter().filter(is_told).map(entry).collect()
 }
 
+/// What a run came to, for comparison with another one of the same script.
+struct Came {
+    told: Vec<Value>,
+    /// The log as the API gives it, and as its raw file has it.
+    log: String,
+    raw: String,
+    run: Value,
+    calls: usize,
+}
+
+/// Lets the only run of a task go on to its end.
+async fn to_its_end(fixture: &EngineFixture, task: &Value) -> Result<Came> {
+    go(fixture, task).await?;
+    fixture.wait_for_task(task, is("done")).await?;
+    let mut runs = fixture.runs(task).await?;
+    assert_eq!(runs.len(), 1, "{runs:#?}");
+    let run = runs.remove(0);
+    let (log, raw) = (fixture.log(&run).await?, fixture.raw_log(task, &run)?);
+    check_offsets(&log, &raw)?;
+    let place = fixture.worktree(task).await?;
+    let folders = [(place.as_path(), "worktree"), (&fixture.path(""), "board")];
+    let folders = folders.map(|(path, name)| (path.components().collect::<std::path::PathBuf>(), name));
+    let same = Sameness::of(folders.iter().map(|(path, name)| (path.as_path(), *name)))?;
+    Ok(Came {
+        told: told(&log),
+        log: same.log(&log),
+        raw: same.text(&String::from_utf8(raw)?),
+        run,
+        calls: fixture.server.requests().of("work").len(),
+    })
+}
+
+impl Came {
+    fn ensure_same(&self, undisturbed: &Self) -> Result<()> {
+        assert_eq!(self.calls, undisturbed.calls, "a call of the model was made again");
+        for key in ["usage", "cost_micro_usd", "cost_source", "models", "status", "summary"] {
+            assert_eq!(self.run[key], undisturbed.run[key], "{key}");
+        }
+        assert_eq!(self.told, undisturbed.told);
+        Ok(())
+    }
+}
+
+/// The log holds to the byte what the program printed, which is compared without any allowance; and what the API gives of
+/// it is to the byte what it gives of a run that was left alone.
 async fn run_over_twenty_kills_of_the_engine_is_the_same_as_undisturbed(
     program: AgentProgram,
 ) -> Result<EngineFixture> {
     let config = json!({ "permissions": "unattended" });
-    let calm = EngineFixture::with(program, config.clone(), json!({})).await?;
+    let calm = EngineFixture::overheard(program, config.clone()).await?;
     let task = calm.started(&steps(&calm), json!({})).await?;
-    go(&calm, &task).await?;
-    calm.wait_for_task(&task, is("done")).await?;
-    let undisturbed = calm.runs(&task).await?;
-    let expected = told(&calm.log(&undisturbed[0]).await?);
-    let calls = calm.server.requests().of("work").len();
+    let undisturbed = to_its_end(&calm, &task).await?;
+    ensure_as_printed(&calm, &task, &undisturbed.run)?;
     calm.assert_no_leftovers().await?;
 
-    let mut fixture = EngineFixture::with(program, config, json!({})).await?;
+    let mut fixture = EngineFixture::overheard(program, config).await?;
     let task = fixture.started(&steps(&fixture), json!({})).await?;
     fixture.wait_for_run(&task, |run| run["session_id"].is_string()).await?;
     let pid = agent_pid(&fixture, &task).await?;
@@ -91,17 +145,50 @@ async fn run_over_twenty_kills_of_the_engine_is_the_same_as_undisturbed(
         tokio::time::sleep(Duration::from_millis(kill * 53 % 200)).await;
         fixture.serve_again()?;
     }
-    fixture.wait_for_file(&task, "waits").await?;
+    until_it_waits(&fixture, &task).await?;
     until_agent(&fixture, &task, pid).await?;
-    go(&fixture, &task).await?;
-    fixture.wait_for_task(&task, is("done")).await?;
-    let runs = fixture.runs(&task).await?;
-    assert_eq!(runs.len(), 1, "{runs:#?}");
-    assert_eq!(fixture.server.requests().of("work").len(), calls, "a call of the model was made again");
-    assert_eq!(told(&fixture.log(&runs[0]).await?), expected);
-    for key in ["usage", "cost_micro_usd", "cost_source", "status", "summary"] {
-        assert_eq!(runs[0][key], undisturbed[0][key], "{key}");
+    let came = to_its_end(&fixture, &task).await?;
+    ensure_as_printed(&fixture, &task, &came.run)?;
+    came.ensure_same(&undisturbed)?;
+    ensure_same("the logs", &came.log, &undisturbed.log)?;
+    ensure_same("the raw logs", &came.raw, &undisturbed.raw)?;
+    Ok(fixture)
+}
+
+/// Nothing is lost, doubled or in another order. The texts of deltas are masked in the log, in the same length.
+fn ensure_as_printed(fixture: &EngineFixture, task: &Value, run: &Value) -> Result<()> {
+    let (raw, mut printed) = (fixture.raw_log(task, run)?, fixture.printed()?);
+    for (printed, logged) in printed.iter_mut().zip(&raw) {
+        if *logged == b'*' {
+            *printed = *logged;
+        }
     }
+    ensure_same("raw log and output", &String::from_utf8(raw)?, &String::from_utf8(printed)?)
+}
+
+/// On a machine that is reached by ssh, and compared with a run that was left alone here.
+async fn run_on_a_machine_over_kills_is_the_same_as_undisturbed_here(
+    program: AgentProgram,
+) -> Result<EngineFixture> {
+    let config = json!({ "permissions": "unattended" });
+    let calm = EngineFixture::with(program, config.clone(), json!({})).await?;
+    let Some(mut fixture) = EngineFixture::on_machine(program, config).await? else { return Ok(calm) };
+    let task = calm.started(&steps(&calm), json!({})).await?;
+    let undisturbed = to_its_end(&calm, &task).await?;
+    calm.assert_no_leftovers().await?;
+
+    let task = fixture.started(&steps(&fixture), json!({})).await?;
+    fixture.wait_for_run(&task, |run| run["session_id"].is_string()).await?;
+    for kill in 0..6_u64 {
+        // In mid-turn: each step takes half a second.
+        tokio::time::sleep(Duration::from_millis(100 + kill * 97 % 350)).await;
+        fixture.kill_engine()?;
+        tokio::time::sleep(Duration::from_millis(kill * 53 % 200)).await;
+        fixture.serve_again()?;
+    }
+    to_its_end(&fixture, &task).await?.ensure_same(&undisturbed)?;
+    let steps: Vec<String> = (1..=STEPS).map(|step| step.to_string()).collect();
+    assert_eq!(fixture.repo.show("main", "steps.txt"), Some(steps.join("\n")), "a step was done again");
     Ok(fixture)
 }
 
@@ -141,7 +228,7 @@ async fn turn_goes_on_over_kills_of_the_engine(program: AgentProgram) -> Result<
         tokio::time::sleep(Duration::from_millis(300)).await;
         fixture.serve_again()?;
     }
-    fixture.wait_for_file(&task, "waits").await?;
+    until_it_waits(&fixture, &task).await?;
     until_agent(&fixture, &task, pid).await?;
     go(&fixture, &task).await?;
     fixture.wait_for_task(&task, is("done")).await?;

@@ -36,7 +36,8 @@ fn error_chain(error: &dyn std::error::Error) -> String {
         .join(": ")
 }
 
-/// The last entry of a run: how its process ended, and what that means.
+/// The last entry of a run: how its process ended, and what that means. `took` is how long this engine had to do with it,
+/// for a process that nobody can say that of.
 pub(crate) fn note_end(
     log: &LogWriter,
     finished: Option<&Finished>,
@@ -49,6 +50,7 @@ pub(crate) fn note_end(
         None => (None, None),
     };
     let error = result.as_ref().err();
+    let took = finished.map_or(took, |finished| finished.duration);
     let mut entry = NewEntry::new(
         EntryKind::ProcessExit,
         "exit".to_owned(),

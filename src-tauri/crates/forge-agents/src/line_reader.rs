@@ -7,7 +7,7 @@
 //! unchanged, because the program must get some values back unchanged, such as the input of an approved tool call, and
 //! they may contain a secret. The log redacts what a dialogue writes.
 
-use std::io;
+use std::{io, path::Path};
 
 use async_trait::async_trait;
 use forge_exec::Stream;
@@ -175,6 +175,10 @@ impl KeptSink for LineReader {
     async fn live(&mut self) {
         // The receiver outlives the process.
         let _ = self.lines.send(Read::Live).await;
+    }
+
+    async fn disk_refuses(&mut self, path: Option<&Path>) {
+        self.log.note_disk(path);
     }
 }
 

@@ -1,6 +1,6 @@
 //! From bytes to entries: text in batches of lines, and the lines that are entries themselves.
 
-use std::{io, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use forge_exec::Stream;
@@ -338,6 +338,12 @@ impl KeptSink for Output {
     async fn live(&mut self) {
         if let RawLogSink::Log(log) = &self.log {
             log.told_again();
+        }
+    }
+
+    async fn disk_refuses(&mut self, path: Option<&Path>) {
+        if let RawLogSink::Log(log) = &self.log {
+            log.note_disk(path);
         }
     }
 }

@@ -151,7 +151,9 @@ impl From<EngineError> for ApiError {
                 .hint("Review and trust the files in the window, or with `forge project trust`.")
                 .details(json!({ "digest": untrusted.digest, "files": untrusted.files })),
             EngineError::Login(_) => Self::new(409, "login_environment", message),
-            EngineError::Transfer(_) => Self::new(409, "machine_refused", message),
+            EngineError::Transfer(_) | EngineError::Machine { .. } => {
+                Self::new(409, "machine_refused", message)
+            }
             EngineError::MachineGivenUp => Self::new(409, "machine_given_up", message),
             EngineError::Store(_)
             | EngineError::Storage(_)

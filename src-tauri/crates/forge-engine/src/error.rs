@@ -215,6 +215,14 @@ pub enum EngineError {
     /// A worktree cannot be sent to a machine, or fetched from it.
     #[error("Could not work on another machine: {0}")]
     Transfer(forge_keeper::TransferError),
+    /// The same of a machine that a task is on.
+    #[error("Could not work on the machine `{name}`: {error}")]
+    Machine {
+        /// What people call it.
+        name: String,
+        /// Why not.
+        error: forge_keeper::TransferError,
+    },
     /// A person gave up the machine that was waited for.
     #[error("The machine was given up")]
     MachineGivenUp,

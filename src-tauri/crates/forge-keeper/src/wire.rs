@@ -143,6 +143,10 @@ pub(crate) enum Tell {
     CallClosed {
         number: u64,
     },
+    /// The disk there refuses the program's output, which waits: where; nothing once it takes it again.
+    DiskRefuses {
+        path: Option<PathBuf>,
+    },
 }
 
 /// What a task's worktree holds.

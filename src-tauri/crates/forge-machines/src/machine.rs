@@ -97,7 +97,7 @@ impl SshMachine {
         self.inner.nudged.notify_waiters();
     }
 
-    /// The keeper there, for an engine that is the `epoch`th on its data. Programs may go on for `patience` when neither
+    /// The keeper there, for an engine with this epoch. Programs may go on for `patience` when neither
     /// this engine nor its connection is there.
     #[must_use]
     pub fn keeper(&self, epoch: u64, patience: Duration) -> Keeper {

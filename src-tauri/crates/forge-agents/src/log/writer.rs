@@ -22,7 +22,7 @@ use std::{
 };
 
 use forge_model::{
-    log::{EntryKind, EntryStatus},
+    log::{EntryKind, EntryStatus, LogEntry},
     redact::Redactor,
 };
 use forge_reading::refusal::{RefusalReader, Refusals};
@@ -38,7 +38,7 @@ use super::{
 };
 
 use line::{Line, LineId};
-use replay::Replay;
+use replay::{Replay, was_told};
 
 /// How long a disk that refuses is left alone before it is tried again.
 const RETRY_EVERY: Duration = Duration::from_millis(500);
@@ -60,6 +60,10 @@ const LAST_WORDS: u32 = 16;
 
 /// `code` in the notice that says the log is full.
 pub(super) const CAP_CODE: &str = "log_cap";
+
+/// `code` in the notices that the disk where the program runs is full, and that it has space again.
+const DISK_FULL_CODE: &str = "disk_full";
+const DISK_FREE_CODE: &str = "disk_free";
 
 /// What an entry holds, less what the writer knows.
 #[derive(Debug, Clone, PartialEq)]
@@ -162,10 +166,14 @@ struct State {
     gathers: bool,
     /// What is told once more.
     replay: Option<Replay>,
+    /// What Forge itself told of the end before the run was gone on with, and has not told again.
+    told_before: Vec<LogEntry>,
     /// When what is told now happened; now, where nobody says so.
     told_at: Option<i64>,
     /// Reads refusals of a sandbox in what is appended.
     refusals: Option<RefusalReader>,
+    /// What people call the machine that the program runs on; none for this computer.
+    machine: Option<String>,
 }
 
 impl LogWriter {
@@ -206,8 +214,10 @@ impl LogWriter {
             asleep: false,
             gathers: false,
             replay: None,
+            told_before: Vec::new(),
             told_at: None,
             refusals: None,
+            machine: None,
         };
         let shared = Arc::new(Shared {
             dir: dir.to_owned(),
@@ -302,6 +312,28 @@ impl LogWriter {
         self.inner.shared.state().end_replay();
     }
 
+    /// Says what people call the machine that the program runs on.
+    pub fn set_machine(&self, name: &str) {
+        self.inner.shared.state().machine = Some(name.to_owned());
+    }
+
+    /// Tells that the disk where the program runs refuses what it prints, and where; nothing once it takes that again.
+    pub(crate) fn note_disk(&self, path: Option<&Path>) {
+        let on = self.inner.shared.state().machine.as_ref().map(|name| format!(" of the machine `{name}`"));
+        let on = on.unwrap_or_default();
+        let (code, text) = match path {
+            Some(path) => (
+                DISK_FULL_CODE,
+                format!(
+                    "The disk{on} takes no more output at `{}`. The program waits, and nothing is lost. Free some space there.",
+                    path.display()
+                ),
+            ),
+            None => (DISK_FREE_CODE, format!("The disk{on} takes output again, and the program goes on.")),
+        };
+        self.append(EntryKind::Notice, String::new(), json!({ "text": text, "code": code }));
+    }
+
     /// From now on what is appended is searched for refusals of a sandbox. Called before anything is appended.
     pub fn read_refusals(&self) {
         self.inner.shared.state().refusals = Some(RefusalReader::new());
@@ -394,6 +426,8 @@ impl State {
             if is_known {
                 return;
             }
+        } else if was_told(&mut self.told_before, &entry, self.turn, &shared.redactor) {
+            return;
         }
         if self.closing || (self.refused && self.held() >= FULL_BYTES) {
             self.dropped += 1;
@@ -485,6 +519,7 @@ impl State {
     fn end_replay(&mut self) {
         if let Some(replay) = self.replay.take() {
             self.raw_position = self.raw_position.max(replay.raw());
+            self.told_before = replay.last_words();
         }
     }
 

@@ -167,7 +167,12 @@ async fn run_execution(
         Some(Found::Here(kept)) => Some(*kept),
         Some(Found::There) => match find_there(world, &prepared).await? {
             Some(kept) => Some(kept),
-            None => return end_lost(world, &prepared, listening, &control.cancel).await,
+            None => {
+                let cancel = control.cancel.clone();
+                // Whoever listens does so for as long as something may be told.
+                drop(control);
+                return end_lost(world, &prepared, listening, &cancel).await;
+            }
         },
     };
     run_prepared(world, &prepared, control, listening, kept).await
@@ -223,6 +228,9 @@ async fn run_prepared(
             || end_run(world, &p.row.execution, &p.task.id, (&never_began, no_cost.clone()), &control.cancel);
         return core::disk::with_patience(world, end).await;
     };
+    if let Some(name) = location.machine_name() {
+        log.set_machine(name);
+    }
     world.point("execution.starting");
     let adapter = adapter(memo.adapter);
     let growth = follow_log(world, &p.task.project_id, Some(&p.task.id), id.as_str(), &log);

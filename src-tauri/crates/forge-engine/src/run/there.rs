@@ -48,7 +48,8 @@ pub(super) async fn find_there(world: &World, p: &Prepared) -> Result<Option<Kep
     Ok(kept::kept_launch(&kept, &p.row.execution.id))
 }
 
-/// Ends a run of which its machine has nothing: the machine was started anew. What it left in the worktree is fetched.
+/// Ends a run of which its machine has nothing: the machine was started anew, or the run never began. What it left in the
+/// worktree is fetched. The run's control must be gone.
 pub(super) async fn end_lost(
     world: &World,
     p: &Prepared,

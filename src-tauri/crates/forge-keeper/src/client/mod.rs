@@ -81,7 +81,8 @@ impl Drop for Inner {
 }
 
 impl Keeper {
-    /// The keeper in the folder `root`, for an engine that is the `epoch`th on its data. Programs may go on for
+    /// The keeper in the folder `root`, for an engine whose `epoch` is higher than that of each earlier one on its data and on
+    /// copies of them. Programs may go on for
     /// `patience` without it: a far keeper takes a lost connection for a lost engine, so that one needs more of it.
     /// Nothing is started yet. Where a far keeper has its folder is its [`Connector`]'s affair.
     #[must_use]
@@ -164,7 +165,7 @@ impl Keeper {
         }
     }
 
-    /// The epoch of the engine: it is the so-manyth on its data.
+    /// The epoch of the engine: of those that work on a task, only the one with the highest may go on.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.inner.epoch

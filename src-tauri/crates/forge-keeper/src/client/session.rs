@@ -29,6 +29,10 @@ pub trait KeptSink: Send {
 
     /// Everything was told that had been printed when the program was opened: what comes now is new. Called once.
     async fn live(&mut self);
+
+    /// Learns that the disk where the program runs refuses what it prints, and where; nothing once it takes that again.
+    /// The program waits meanwhile, and nothing is lost.
+    async fn disk_refuses(&mut self, _: Option<&std::path::Path>) {}
 }
 
 /// Something that a program printed.
@@ -252,6 +256,9 @@ impl Session {
                 Ok(Some(Frame::Message(Tell::Ended(ended)))) => {
                     self.has_ended = true;
                     return ended.map_err(|failure| KeepError::Run(failure.into_error()));
+                }
+                Ok(Some(Frame::Message(Tell::DiskRefuses { path }))) => {
+                    sink.disk_refuses(path.as_deref()).await
                 }
                 Ok(Some(Frame::Message(_))) => {}
                 Ok(None) | Err(_) => {

@@ -1,6 +1,6 @@
 //! One connection of an engine.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use futures::{SinkExt as _, StreamExt as _};
 use tokio::{net::UnixStream, sync::mpsc};
@@ -65,11 +65,11 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
             None => return Ok(()),
             Some(Frame::Message(Ask::Lease { orphan_ms })) => return attend(shared, wire, orphan_ms).await,
             Some(Frame::Message(Ask::Open { spec })) => match shared.start(*spec, epoch) {
-                Ok((kept, is_new)) => return follow(&kept, wire, 0, is_new).await,
+                Ok((kept, is_new)) => return follow(shared, &kept, wire, (0, is_new)).await,
                 Err(refusal) => return refuse(&mut wire, refusal).await,
             },
             Some(Frame::Message(Ask::Attach { id, from })) => match shared.find(&id, epoch) {
-                Ok(kept) => return follow(&kept, wire, from, false).await,
+                Ok(kept) => return follow(shared, &kept, wire, (from, false)).await,
                 Err(refusal) => return refuse(&mut wire, refusal).await,
             },
             Some(Frame::Message(Ask::List)) => send(&mut wire, &Tell::Runs(shared.states())).await?,
@@ -90,12 +90,12 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
             }
             Some(Frame::Message(Ask::Trees { sizes })) => trees::list(shared, &mut wire, sizes).await?,
             Some(Frame::Message(Ask::Provide(provided))) => {
-                let made = blocking(move || provided.make()).await;
+                let made = blocking(&shared.root, move || provided.make()).await;
                 let done = made.map_or_else(Tell::Refused, |()| Tell::Done);
                 send(&mut wire, &done).await?;
             }
             Some(Frame::Message(Ask::File { path, most })) => {
-                let read = blocking(move || provided::read(&path, most)).await;
+                let read = blocking(&shared.root, move || provided::read(&path, most)).await;
                 let told = read.map_or_else(Tell::Refused, Tell::File);
                 send(&mut wire, &told).await?;
             }
@@ -126,10 +126,11 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
 
 /// Does something that waits for a disk.
 async fn blocking<T: Send + 'static>(
+    root: &Path,
     act: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, Refusal> {
     let acted = tokio::task::spawn_blocking(act).await.map_err(io::Error::other).flatten();
-    acted.map_err(|error| Refusal::System(error.to_string()))
+    acted.map_err(|error| trees::system(&error, root))
 }
 
 /// An engine is there while this connection is.
@@ -143,7 +144,7 @@ async fn attend(shared: &Shared, mut wire: Wire, orphan_ms: u64) -> io::Result<(
 }
 
 /// Tells what a program prints from an offset on, and gives it what it is to read.
-async fn follow(kept: &Kept, wire: Wire, from: u64, is_new: bool) -> io::Result<()> {
+async fn follow(shared: &Shared, kept: &Kept, wire: Wire, (from, is_new): (u64, bool)) -> io::Result<()> {
     let replaced = kept.follow();
     kept.begun().await;
     let (mut to_engine, mut from_engine) = wire.split();
@@ -192,7 +193,8 @@ async fn follow(kept: &Kept, wire: Wire, from: u64, is_new: bool) -> io::Result<
         std::future::pending::<()>().await;
     };
     let tell = async {
-        let (mut length, mut end) = (kept.spool.length(), kept.end());
+        let (mut length, mut end, mut refused) = (kept.spool.length(), kept.end(), kept.refused());
+        let mut is_refused = false;
         let mut buffer = vec![0; CHUNK_BYTES];
         let mut at = from;
         loop {
@@ -208,12 +210,18 @@ async fn follow(kept: &Kept, wire: Wire, from: u64, is_new: bool) -> io::Result<
                 kept.was_read(at);
                 continue;
             }
+            let refuses = *refused.borrow_and_update();
+            if std::mem::replace(&mut is_refused, refuses) != refuses {
+                let path = refuses.then(|| shared.root.clone());
+                to_engine.send(message(&Tell::DiskRefuses { path })?).await?;
+            }
             if let Some(ended) = ended {
                 return to_engine.send(message(&Tell::Ended(ended))?).await;
             }
             tokio::select! {
                 _ = length.changed() => {}
                 _ = end.changed() => {}
+                _ = refused.changed() => {}
                 Some(offset) = was_fed.recv() => to_engine.send(message(&Tell::Fed { offset })?).await?,
             }
         }

@@ -51,6 +51,8 @@ pub(super) struct Kept {
     caps: Caps,
     /// Fired when as much was printed as is kept.
     full: CancellationToken,
+    /// Whether the disk refuses what it prints.
+    refused: watch::Sender<bool>,
     /// Ends the connection that follows; a later one takes its place.
     follower: Mutex<CancellationToken>,
 }
@@ -90,6 +92,7 @@ impl Kept {
             read: watch::Sender::new(0),
             caps,
             full: CancellationToken::new(),
+            refused: watch::Sender::new(false),
             follower: Mutex::default(),
         })
     }
@@ -177,6 +180,11 @@ impl Kept {
         self.ended.subscribe()
     }
 
+    /// Whether the disk refuses what it prints, as that changes.
+    pub(super) fn refused(&self) -> watch::Receiver<bool> {
+        self.refused.subscribe()
+    }
+
     /// Returns when nothing of it runs.
     pub(super) async fn ended(&self) {
         // The sender is this one's own.
@@ -206,6 +214,10 @@ impl Kept {
 
     pub(super) fn note(&self, note: Vec<u8>) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+    }
+
+    fn refuses(&self, now: bool) {
+        self.refused.send_if_modified(|refused| std::mem::replace(refused, now) != now);
     }
 
     /// An engine has read so much.
@@ -257,13 +269,13 @@ struct SpoolSink<'k> {
 #[async_trait]
 impl OutputSink for SpoolSink<'_> {
     async fn write(&mut self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        let heard = self.heard;
+        let (heard, kept) = (self.heard, self.kept);
         heard.send_replace(Instant::now());
         // A disk that refuses is no silence of the program's.
         let refused = || {
             heard.send_replace(Instant::now());
+            kept.refuses(true);
         };
-        let kept = self.kept;
         if kept.spool.is_full(kept.caps)? {
             kept.full.cancel();
             // What it prints while it is stopped is not kept.
@@ -271,6 +283,7 @@ impl OutputSink for SpoolSink<'_> {
             return Ok(());
         }
         kept.spool.append(Content::Output(stream, bytes), refused).await?;
+        kept.refuses(false);
         let length = *kept.spool.length().borrow();
         let mut read = kept.read.subscribe();
         tokio::select! {

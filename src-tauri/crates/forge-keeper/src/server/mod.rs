@@ -284,7 +284,7 @@ impl Shared {
         }
         *highest = epoch;
         if told.is_some_and(|told| told < epoch) {
-            trees::set_epoch(&self.root, task, epoch).map_err(|error| Refusal::System(error.to_string()))?;
+            trees::set_epoch(&self.root, task, epoch).map_err(|error| trees::system(&error, &self.root))?;
         }
         Ok(())
     }
@@ -303,7 +303,7 @@ impl Shared {
         if let Some(kept) = runs.get(&spec.id) {
             return Ok((Arc::clone(kept), false));
         }
-        let system = |error: io::Error| Refusal::System(error.to_string());
+        let system = |error: io::Error| trees::system(&error, &self.root);
         self.marks.put(&spec.marker).map_err(system)?;
         let (input, stdin) = match spec.input {
             Input::Nothing => (None, Stdin::Null),

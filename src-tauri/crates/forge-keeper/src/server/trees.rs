@@ -72,8 +72,14 @@ fn check_name(name: &str) -> Result<(), Refusal> {
     }
 }
 
-fn system(error: &io::Error) -> Refusal {
-    Refusal::System(error.to_string())
+/// What the system refused, with the remedy for a full disk.
+pub(super) fn system(error: &io::Error, path: &Path) -> Refusal {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Refusal::Transfer(Fault::DiskFull { path: path.display().to_string() })
+        }
+        _ => Refusal::System(error.to_string()),
+    }
 }
 
 impl Shared {
@@ -151,9 +157,9 @@ pub(super) async fn receive(shared: &Shared, wire: &mut Wire, it: Coming, epoch:
             return Err(Refusal::Transfer(Fault::Busy));
         }
         let folder = folder(&shared.root, &it.place.task);
-        fs::create_dir_all(&folder).map_err(|error| system(&error))?;
-        write(&folder.join(PROJECT), &it.place.project).map_err(|error| system(&error))?;
-        set_epoch(&shared.root, &it.place.task, epoch).map_err(|error| system(&error))?;
+        fs::create_dir_all(&folder).map_err(|error| system(&error, &shared.root))?;
+        write(&folder.join(PROJECT), &it.place.project).map_err(|error| system(&error, &shared.root))?;
+        set_epoch(&shared.root, &it.place.task, epoch).map_err(|error| system(&error, &shared.root))?;
         let tree = shared.tree(&it.place, Some(it.manner));
         let store = tree.open().await.map_err(Refusal::Transfer)?;
         let unpacking = store.unpack().await.map_err(Refusal::Transfer)?;
@@ -255,7 +261,7 @@ pub(super) async fn remove(shared: &Shared, wire: &mut Wire, task: &str, epoch: 
             }
         };
         let removed = tokio::task::spawn_blocking(remove).await;
-        removed.map_err(io::Error::from).and_then(|done| done).map_err(|error| system(&error))
+        removed.map_err(io::Error::from).and_then(|done| done).map_err(|error| system(&error, &shared.root))
     };
     match working(wire, removed).await? {
         Ok(()) => send(wire, &Tell::Done).await,

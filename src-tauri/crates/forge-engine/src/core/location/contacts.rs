@@ -16,7 +16,6 @@ use forge_model::machine::{Machine, MachineContact, MachineFault};
 use forge_model::time::Timestamp;
 use forge_store::Tx;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use tokio::sync::OnceCell;
 
 use crate::{
@@ -175,7 +174,7 @@ pub(crate) async fn config_of(
     Ok(MachineConfig {
         ssh: SshConfig { host, user, port, identity_file: identity_file.map(PathBuf::from), options },
         root,
-        owner: owner_of(world),
+        owner: core::keeper::owner_of(world).await?,
         keepers: keepers_of(world).await?,
         control_folder,
         program: SSH.into(),
@@ -190,17 +189,6 @@ async fn keepers_of(world: &World) -> Result<Vec<KeeperProgram>> {
     let read = tokio::task::spawn_blocking(move || KeeperProgram::read(&path)).await;
     let read = read.map_err(std::io::Error::other).and_then(|read| read.map_err(std::io::Error::other));
     Ok(vec![read.map_err(EngineError::io("read the keeper's program"))?])
-}
-
-/// Whose programs run there: those of these data, on this computer.
-fn owner_of(world: &World) -> String {
-    let host = nix::unistd::gethostname().unwrap_or_default();
-    let mut hash = Sha256::new();
-    hash.update(host.as_encoded_bytes());
-    hash.update([0]);
-    hash.update(world.data_dir().as_os_str().as_encoded_bytes());
-    let digest = hash.finalize();
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Tells windows and the tasks there whenever the contact changes, for as long as somebody asks the machine.

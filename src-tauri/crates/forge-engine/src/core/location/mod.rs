@@ -44,6 +44,8 @@ pub(crate) enum Location {
 #[derive(Debug, Clone)]
 pub(crate) struct There {
     pub machine: MachineId,
+    /// What people call the machine.
+    name: String,
     /// The environment that a login there sets up.
     pub login: Arc<Variables>,
     /// The copy of the worktree.
@@ -76,6 +78,14 @@ impl Location {
         match self {
             Self::Here => None,
             Self::There(there) => Some(&there.machine),
+        }
+    }
+
+    /// What people call the machine; none for this computer.
+    pub(crate) fn machine_name(&self) -> Option<&str> {
+        match self {
+            Self::Here => None,
+            Self::There(there) => Some(&there.name),
         }
     }
 
@@ -250,7 +260,7 @@ impl There {
         F: Future<Output = Result<T, TransferError>>,
     {
         let stop = Stop { cancel, given_up: &self.given_up };
-        reached(world, &self.asked, stop, act).await
+        reached(world, (&self.name, &self.asked), stop, act).await
     }
 }
 
@@ -261,7 +271,12 @@ struct Stop<'s> {
     given_up: &'s CancellationToken,
 }
 
-async fn reached<T, F>(world: &World, asked: &Asked, stop: Stop<'_>, act: impl Fn() -> F) -> Result<Option<T>>
+async fn reached<T, F>(
+    world: &World,
+    (name, asked): (&str, &Asked),
+    stop: Stop<'_>,
+    act: impl Fn() -> F,
+) -> Result<Option<T>>
 where
     F: Future<Output = Result<T, TransferError>>,
 {
@@ -275,7 +290,9 @@ where
         };
         match acted {
             Ok(done) => return Ok(Some(done)),
-            Err(error) if !error.is_unreachable() => return Err(EngineError::Transfer(error)),
+            Err(error) if !error.is_unreachable() => {
+                return Err(EngineError::Machine { name: name.to_owned(), error });
+            }
             Err(error) => tracing::info!(%error, "waiting for a machine"),
         }
         tokio::select! {
@@ -342,7 +359,8 @@ pub(crate) async fn location_of(
     let asked = contacts::asked(world, &machine).await?;
     let stop = Stop { cancel, given_up: &given_up };
     let find = || asked.layout(task, &project);
-    let Some(Layout { support, login, keepers_folder }) = reached(world, &asked, stop, find).await? else {
+    let found = reached(world, (&machine.name, &asked), stop, find).await?;
+    let Some(Layout { support, login, keepers_folder }) = found else {
         return Ok(None);
     };
     let tree = asked.keeper.far_tree(task.as_str(), project.as_str(), &login);
@@ -350,6 +368,7 @@ pub(crate) async fn location_of(
     let folder = worktree.parent().unwrap_or(&worktree).to_owned();
     Ok(Some(Location::There(Box::new(There {
         machine: machine.id,
+        name: machine.name,
         project: project.0,
         login,
         tree: Arc::new(tree),
