@@ -35,7 +35,7 @@ mod task;
 pub mod wire;
 
 pub use client::{
-    FarTree, Fetched, Keeper, KeptSink, NoteSender, Opened, Output, Pause, Plain, Sent, Session,
+    FarTree, Fetched, Keeper, KeptSink, Looked, NoteSender, Opened, Output, Pause, Plain, Sent, Session,
 };
 pub use error::{KeepError, TransferError};
 pub use forge_transfer::Fault;

@@ -73,6 +73,9 @@ pub(crate) enum Ask {
     File { path: PathBuf, most: u64 },
     /// What the kernel can confine.
     Support,
+    /// Takes a snapshot of a worktree in which programs may be at work, and tells it less what the asker has. What the
+    /// worktree was as when it was last sent or fetched is not touched.
+    Look { place: TaskTree, haves: Vec<String> },
 }
 
 /// A task's worktree there, and the environment in which git runs on it.

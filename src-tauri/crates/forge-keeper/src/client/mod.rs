@@ -21,7 +21,7 @@ use forge_exec::{Marker, SandboxSupport, start_apart};
 use tokio::{net::UnixStream, sync::OnceCell, task::JoinHandle};
 
 pub use session::{KeptSink, NoteSender, Opened, Output, Plain, Session};
-pub use trees::{FarTree, Fetched, Sent};
+pub use trees::{FarTree, Fetched, Looked, Sent};
 
 use crate::{
     BoxedStream, Connector, KeepError, KeptRun, Place, Provided, Server,
