@@ -8,14 +8,15 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
+use forge_engine::EngineConfig;
 use forge_testkit::{Sandbox, lasting_folder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::ssh_server::{Server, board, configuring};
+use crate::ssh_server::{Server, board_of, configuring};
 
 /// Waits for what no event tells.
-async fn eventually(what: &str, is_so: impl Fn() -> Result<bool>) -> Result<()> {
+pub(crate) async fn eventually(what: &str, is_so: impl Fn() -> Result<bool>) -> Result<()> {
     for _ in 0..1200 {
         if is_so()? {
             return Ok(());
@@ -26,31 +27,40 @@ async fn eventually(what: &str, is_so: impl Fn() -> Result<bool>) -> Result<()> 
 }
 
 /// A board with a machine named `box` that the project's tasks run on.
-struct OnMachine {
-    board: Sandbox,
-    server: Server,
-    folder: TempDir,
+pub(crate) struct OnMachine {
+    pub(crate) board: Sandbox,
+    pub(crate) server: Server,
+    pub(crate) folder: TempDir,
 }
 
 impl OnMachine {
     /// None where there is no ssh server.
-    async fn new(settings: Value) -> Result<Option<Self>> {
+    pub(crate) async fn new(settings: Value) -> Result<Option<Self>> {
         Self::in_folder(tempfile::tempdir()?, settings).await
     }
 
     /// The same with everything of the machine in this folder.
-    async fn in_folder(folder: TempDir, settings: Value) -> Result<Option<Self>> {
+    pub(crate) async fn in_folder(folder: TempDir, settings: Value) -> Result<Option<Self>> {
+        Self::of(folder, settings, |_| {}).await
+    }
+
+    /// The same with an engine that is configured further.
+    pub(crate) async fn of(
+        folder: TempDir,
+        settings: Value,
+        further: impl FnOnce(&mut EngineConfig),
+    ) -> Result<Option<Self>> {
         let Some(server) = Server::start(folder.path())? else { return Ok(None) };
         let mut all = json!({ "machines": ["box"], "auto_approve": true, "sandbox": { "mode": "off" } });
         forge_model::settings::merge_patch(&mut all, &settings);
-        let board = board(&server.configuration("far"), all).await?;
+        let board = board_of(&server.configuration("far"), all, further).await?;
         let new = json!({ "name": "box", "ssh": { "host": "far" }, "root": folder.path().join("forge") });
         board.call("machine_create", new).await?;
         Ok(Some(Self { board, server, folder }))
     }
 
     /// A task of an agent that runs a script of shell, started.
-    async fn begin(&mut self, script: &str) -> Result<Value> {
+    pub(crate) async fn begin(&mut self, script: &str) -> Result<Value> {
         let config = json!({ "command": script });
         let agent = json!({ "name": "writer", "adapter": "shell", "config": config, "max_concurrent": 8 });
         let agent = self.board.call("agent_create", agent).await?;
@@ -60,22 +70,22 @@ impl OnMachine {
         Ok(task)
     }
 
-    async fn runs(&self, task: &Value) -> Result<Vec<Value>> {
+    pub(crate) async fn runs(&self, task: &Value) -> Result<Vec<Value>> {
         let runs = self.board.call("task_executions", json!({ "task_id": task["id"] })).await?;
         runs["items"].as_array().cloned().context("no runs")
     }
 
     /// A file by whose being there a script is told to go on, and one by which it tells how far it is.
-    fn signals(&self) -> (PathBuf, PathBuf) {
+    pub(crate) fn signals(&self) -> (PathBuf, PathBuf) {
         (self.folder.path().join("go-on"), self.folder.path().join("is-there"))
     }
 
-    async fn until(&self, file: &Path) -> Result<()> {
+    pub(crate) async fn until(&self, file: &Path) -> Result<()> {
         eventually(&format!("{} is there", file.display()), || Ok(file.exists())).await
     }
 
     /// The folders that the machine has for tasks.
-    fn copies(&self) -> Vec<PathBuf> {
+    pub(crate) fn copies(&self) -> Vec<PathBuf> {
         let list = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
         list(self.folder.path().join("forge/keepers")).flat_map(|owner| list(owner.join("tasks"))).collect()
     }
@@ -93,7 +103,7 @@ impl OnMachine {
     }
 
     /// Everything that a run printed.
-    async fn printed(&self, run: &Value) -> Result<String> {
+    pub(crate) async fn printed(&self, run: &Value) -> Result<String> {
         // Entries end at the ends of lines.
         let text =
             |entry: &Value| entry["body"]["text"].as_str().map(|text| text.trim_end().to_owned() + "\n");
@@ -108,7 +118,7 @@ impl OnMachine {
         }
     }
 
-    fn on_main(&self, file: &str) -> Result<String> {
+    pub(crate) fn on_main(&self, file: &str) -> Result<String> {
         self.board.repo.git(&["show", &format!("main:{file}")])
     }
 }

@@ -19,6 +19,15 @@ use serde_json::Value;
 
 /// A board whose user has a home in its folder, with this ssh configuration.
 pub(crate) async fn board(configuration: &str, settings: Value) -> Result<Sandbox> {
+    board_of(configuration, settings, |_| {}).await
+}
+
+/// The same with an engine that is configured further.
+pub(crate) async fn board_of(
+    configuration: &str,
+    settings: Value,
+    further: impl FnOnce(&mut EngineConfig),
+) -> Result<Sandbox> {
     let dir = tempfile::tempdir()?;
     let home = dir.path().join("home");
     fs::create_dir_all(home.join(".ssh"))?;
@@ -30,7 +39,11 @@ pub(crate) async fn board(configuration: &str, settings: Value) -> Result<Sandbo
     fs::write(bin.join("ssh"), format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", config.display()))?;
     fs::set_permissions(bin.join("ssh"), fs::Permissions::from_mode(0o755))?;
     let configure = configuring(dir.path())?;
-    Sandbox::in_folder(dir, settings, configure).await
+    let both = |config: &mut EngineConfig| {
+        configure(config);
+        further(config);
+    };
+    Sandbox::in_folder(dir, settings, both).await
 }
 
 /// What makes an engine in the folder of such a board that user's, with a keeper that outlives it.
