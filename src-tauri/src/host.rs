@@ -75,10 +75,18 @@ pub async fn shell_save_text(
     Ok(Some(file))
 }
 
-/// Opens a place outside the window.
+/// Opens a place outside the window; with a destination, one on the machine that ssh reaches by it.
 #[tauri::command]
-pub async fn shell_open(app: AppHandle, target: String, kind: OpenKind) -> Result<(), OutsideError> {
-    outside::open(&app, &target, kind).await
+pub async fn shell_open(
+    app: AppHandle,
+    target: String,
+    kind: OpenKind,
+    destination: Option<String>,
+) -> Result<(), OutsideError> {
+    match destination {
+        Some(destination) => outside::open_there(&app, &target, kind, &destination).await,
+        None => outside::open(&app, &target, kind).await,
+    }
 }
 
 /// The first screen is painted and the page listens.

@@ -35,6 +35,9 @@ const EDITORS: &[&str] = &[
     "gedit",
     "mousepad",
 ];
+/// Editors that open a folder on another machine by `--remote ssh-remote+DESTINATION PATH`.
+const REMOTE_EDITORS: &[&str] =
+    &["code", "code-insiders", "cursor", "codium", "vscodium", "windsurf", "positron"];
 const TERMINALS: &[&str] = &[
     "x-terminal-emulator",
     "gnome-terminal",
@@ -78,6 +81,27 @@ pub enum OutsideError {
     /// Nothing is there.
     #[error("Could not open {}: no such file or folder", .0.display())]
     Missing(PathBuf),
+    /// Only editors open what is on another machine.
+    #[error("Could not open {path} on {destination}: only editors open folders of other machines")]
+    NoEditor {
+        /// What was to be opened.
+        path: String,
+        /// Where.
+        destination: String,
+    },
+    /// The person's editor opens nothing that is on another machine.
+    #[error("Could not open {path} on {destination}: {program} opens no folders of other machines")]
+    LocalEditor {
+        /// What was to be opened.
+        path: String,
+        /// Where.
+        destination: String,
+        /// The editor.
+        program: String,
+    },
+    /// Not a destination of ssh.
+    #[error("Could not open the folder: `{0}` is no destination of ssh")]
+    Destination(String),
     /// No program for it.
     #[error("Could not find {what}")]
     NoProgram {
@@ -123,7 +147,16 @@ impl OutsideError {
             Self::Start { program, .. } if program == OPENER => {
                 vec!["install the package xdg-utils".to_owned()]
             }
+            Self::LocalEditor { .. } => {
+                vec![format!(
+                    "set the environment variable {EDITOR_VARIABLE} to an editor of the VS Code kind, such as code or cursor"
+                )]
+            }
+            Self::NoEditor { destination, .. } => {
+                vec![format!("sign in with `ssh {destination}`, or open the editor instead")]
+            }
             Self::Link
+            | Self::Destination(_)
             | Self::Relative(_)
             | Self::Missing(_)
             | Self::Start { .. }
@@ -171,6 +204,47 @@ pub async fn open<R: Runtime>(app: &AppHandle<R>, target: &str, kind: OpenKind) 
             run(&program.display().to_string(), start(program.as_os_str()).arg(path)).await
         }
     }
+}
+
+/// Opens a folder on the machine that ssh reaches by `destination`, where the person's editor can do that.
+///
+/// # Errors
+/// When the target or the destination is none, when nothing opens it, or the program refuses.
+pub async fn open_there<R: Runtime>(
+    app: &AppHandle<R>,
+    target: &str,
+    kind: OpenKind,
+    destination: &str,
+) -> Result<(), OutsideError> {
+    let arguments = remote_arguments(target, destination)?;
+    let (path, destination) = (target.to_owned(), destination.to_owned());
+    if kind != OpenKind::Editor {
+        return Err(OutsideError::NoEditor { path, destination });
+    }
+    let program = choose("an editor that opens folders of other machines", EDITOR_VARIABLE, REMOTE_EDITORS)?;
+    if !is_remote_editor(&program) {
+        let program = program.display().to_string();
+        return Err(OutsideError::LocalEditor { path, destination, program });
+    }
+    run(&program.display().to_string(), app.shell().command(program.as_os_str()).args(arguments)).await
+}
+
+/// What an editor of the VS Code kind is given.
+fn remote_arguments(target: &str, destination: &str) -> Result<[String; 3], OutsideError> {
+    if !target.starts_with('/') {
+        return Err(OutsideError::Relative(PathBuf::from(target)));
+    }
+    let is_one_word =
+        !destination.is_empty() && !destination.contains(|c: char| c.is_whitespace() || c.is_control());
+    if !is_one_word || destination.starts_with('-') {
+        return Err(OutsideError::Destination(destination.to_owned()));
+    }
+    Ok(["--remote".to_owned(), format!("ssh-remote+{destination}"), target.to_owned()])
+}
+
+fn is_remote_editor(program: &Path) -> bool {
+    let name = program.file_name().map(|name| name.to_string_lossy().into_owned());
+    name.is_some_and(|name| REMOTE_EDITORS.contains(&name.as_str()))
 }
 
 async fn run(program: &str, command: Command) -> Result<(), OutsideError> {
@@ -272,6 +346,19 @@ mod tests {
         let folders = [one.path().to_owned(), two.path().to_owned()];
         assert_eq!(first_in(&folders, &["kitty", "xterm"]), Some(two.path().join("kitty")));
         assert_eq!(first_in(&folders, &["konsole"]), None);
+    }
+
+    #[test]
+    fn editor_opens_a_folder_of_another_machine_by_its_destination() {
+        let arguments = remote_arguments("/home/me/.forge/tree", "me@box:2222").unwrap();
+        assert_eq!(arguments, ["--remote", "ssh-remote+me@box:2222", "/home/me/.forge/tree"]);
+        assert!(matches!(remote_arguments("tree", "box"), Err(OutsideError::Relative(_))));
+        for destination in ["", "-oProxyCommand=x", "box x", "box\n"] {
+            let refused = remote_arguments("/tree", destination);
+            assert!(matches!(refused, Err(OutsideError::Destination(_))), "{destination:?}");
+        }
+        assert!(is_remote_editor(Path::new("/usr/bin/code")) && is_remote_editor(Path::new("cursor")));
+        assert!(!is_remote_editor(Path::new("/usr/bin/gedit")));
     }
 
     #[test]

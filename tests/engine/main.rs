@@ -44,6 +44,7 @@ mod review_table;
 mod reworded;
 mod schedule;
 mod secrets;
+mod seen_on_machines;
 mod settings;
 mod ssh_server;
 mod subtasks;

@@ -41,9 +41,18 @@ impl OnMachine {
 
     /// The same with everything of the machine in this folder.
     pub(crate) async fn in_folder(folder: TempDir, settings: Value) -> Result<Option<Self>> {
+        Self::of(folder, settings, |_| {}).await
+    }
+
+    /// The same with changes to the engine's configuration.
+    pub(crate) async fn of(
+        folder: TempDir,
+        settings: Value,
+        change: impl FnOnce(&mut EngineConfig),
+    ) -> Result<Option<Self>> {
         let Some(server) = Server::start(folder.path())? else { return Ok(None) };
         let configuration = server.configuration("far");
-        Self::by_way(folder, server, &configuration, settings, |_| {}).await.map(Some)
+        Self::by_way(folder, server, &configuration, settings, change).await.map(Some)
     }
 
     /// The same with a server that the user's ssh reaches by this configuration, and changes to that of the engine.

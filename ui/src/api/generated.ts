@@ -627,6 +627,8 @@ export type Changes = {
 	 *  a review, or nothing differs.
 	 */
 	outside_review: WorkChanged | null,
+	/**  The machine on which programs work on the files now; null when the files are on this computer. */
+	there: SeenThere | null,
 };
 
 /**  A repository that is not a project yet. */
@@ -1580,6 +1582,8 @@ export type DiffSummary = {
 	 *  shown are not those of a review, or nothing differs.
 	 */
 	outside_review?: WorkChanged | null,
+	/**  The machine on which programs work on the files now; `None` when the files are on this computer. */
+	there?: SeenThere | null,
 };
 
 /**  Result of checking this machine. */
@@ -3277,6 +3281,16 @@ export type PatchSettings = {
 	project_id: ProjectId,
 } & { [key in string]: unknown };
 
+/**  Where the files of a task are on another machine. */
+export type PlaceThere = {
+	/**  What the machine is called. */
+	machine: string,
+	/**  Where `ssh` leads to it: an alias or a name, with user and port where the machine has them. */
+	destination: string,
+	/**  Absolute path there; none while the machine does not answer. */
+	path: string | null,
+};
+
 /**  A task's plan. */
 export type PlanView = {
 	/**  Markdown; empty if there is no plan yet. */
@@ -4133,6 +4147,8 @@ export type RunInfo = {
 	execution_id: ExecutionId | null,
 	/**  The agent. */
 	agent_id: AgentId | null,
+	/**  The machine that it runs on; none for this computer. The processes of other machines are not seen. */
+	machine_id: MachineId | null,
 	/**  What it is doing, in one line. */
 	activity: string,
 	/**  When it began. */
@@ -4256,6 +4272,20 @@ export type SearchKnowledge = {
 	limit?: number | null,
 	/**  Cursor from the previous page's `next_cursor`. */
 	cursor?: string | null,
+};
+
+/**  Of files that programs on another machine work on: when they were as they are shown. */
+export type SeenThere = {
+	/**  The machine. */
+	machine_id: MachineId,
+	/**  What the machine is called. */
+	machine: string,
+	/**  When the files were so. */
+	at: string,
+	/**  What stands there, as a name that changes with it; `None` when nothing came from the machine yet. */
+	snapshot: string | null,
+	/**  Why nothing newer is shown; `None` when what is shown is what stands there. */
+	error: string | null,
 };
 
 /**  Comments and checks of a pull request to send to the agent. */
@@ -5399,6 +5429,14 @@ export type WorkspaceLock = {
 	acquired_at: string,
 };
 
+/**  Where the files of a task are that its programs work on now. */
+export type WorkspacePlace = {
+	/**  Absolute path of the worktree on this computer. */
+	path: string,
+	/**  The machine on which programs work on the files now; none when the files are on this computer. */
+	there: PlaceThere | null,
+};
+
 /**  What becomes of a finished worktree. */
 export type WorkspaceReuse = 
 /**  It is deleted. */
@@ -5722,6 +5760,8 @@ export interface Operations {
   workspace_keep: { input: TaskPath; output: Workspace };
   /** The latest workspace of a task. */
   task_workspace: { input: TaskPath; output: Workspace };
+  /** Where the files of a task are that its programs work on now. */
+  task_place: { input: TaskPath; output: WorkspacePlace };
   /** Replaces the worktree with a fresh one, after a backup. */
   workspace_reset: { input: TaskPath; output: Workspace };
   /** Worktree backups of a task. */

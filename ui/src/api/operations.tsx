@@ -32,7 +32,7 @@ export type TagTable<Ops extends AnyOperations<Ops>> = {
 type Paged<Item> = { readonly items: Item[]; readonly next_cursor: string | null };
 type ItemOf<Output> = Output extends Paged<infer Item> ? Item : never;
 
-export interface OpOptions {
+export interface OpOptions<Output = unknown> {
   /** False keeps the query from running, e.g. while its input is not known. */
   readonly enabled?: boolean;
   /** Shows the last answer while the one for a new input is on its way. */
@@ -41,6 +41,8 @@ export interface OpOptions {
   readonly tags?: readonly string[];
   /** Reads again whenever a part that shows it appears: no change tells of what is outside the engine. */
   readonly fresh?: boolean;
+  /** Reads again so often while it is in sight, as its last answer says; no change tells of what is elsewhere. */
+  readonly everyMs?: (answer: Output | undefined) => number | false;
 }
 
 export interface OpMutationOptions<Input, Output> {
@@ -94,16 +96,24 @@ export function createOperations<Ops extends AnyOperations<Ops>>(tags: TagTable<
   function useOp<Op extends Name<Ops>>(
     op: Op,
     input: Ops[Op]["input"],
-    options: OpOptions = {},
+    options: OpOptions<Ops[Op]["output"]> = {},
   ): UseQueryResult<Ops[Op]["output"], ApiError> {
     const platform = usePlatform();
     const query = opQuery(platform, op, input);
+    const { everyMs } = options;
     return useQuery({
       ...query,
       ...(options.tags ? { meta: { tags: [...(tags[op]?.(input) ?? []), ...options.tags] } } : {}),
       enabled: options.enabled ?? true,
       ...(options.keepPrevious ? { placeholderData: keepPreviousData } : {}),
       ...(options.fresh ? { refetchOnMount: "always" as const } : {}),
+      ...(everyMs
+        ? {
+            refetchInterval: ({ state }: { state: { data: Ops[Op]["output"] | undefined } }) =>
+              everyMs(state.data),
+            refetchIntervalInBackground: false,
+          }
+        : {}),
     });
   }
 

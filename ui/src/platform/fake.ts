@@ -8,7 +8,12 @@ export interface FakePlatform extends Platform {
   readonly calls: { readonly op: string; readonly input: unknown }[];
   /** Every text that was kept. */
   readonly saved: { readonly name: string; readonly text: string }[];
-  readonly opened: { readonly kind: OpenKind; readonly target: string }[];
+  readonly opened: {
+    readonly kind: OpenKind;
+    readonly target: string;
+    /** Of what is on another machine. */
+    readonly destination?: string;
+  }[];
   /** Commits changes: they are numbered and sent as one batch. */
   commit(...changes: Partial<Change>[]): void;
   /** Sends a batch exactly as given, gaps included. */
@@ -79,6 +84,9 @@ export function createFakePlatform(
     openExternal: open("external"),
     openInTerminal: open("terminal"),
     openInEditor: open("editor"),
+    async openInEditorThere(target, destination) {
+      opened.push({ kind: "editor", target, destination });
+    },
     ready() {
       ready = true;
     },

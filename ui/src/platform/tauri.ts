@@ -64,6 +64,8 @@ export function createTauriPlatform(): Platform {
     openExternal: (url) => open("external", url),
     openInTerminal: (path) => open("terminal", path),
     openInEditor: (path) => open("editor", path),
+    openInEditorThere: (target, destination) =>
+      invoke("shell_open", { target, kind: "editor", destination }),
     ready: () => void invoke("ui_ready"),
   };
 }

@@ -64,6 +64,8 @@ export interface Platform {
   openExternal(url: string): Promise<void>;
   openInTerminal(path: string): Promise<void>;
   openInEditor(path: string): Promise<void>;
+  /** Opens a folder of the machine that ssh reaches by `destination`. */
+  openInEditorThere(path: string, destination: string): Promise<void>;
   /** The first screen is painted; the host may show the window. */
   ready(): void;
 }

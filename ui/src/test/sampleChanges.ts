@@ -220,5 +220,6 @@ export const sampleSummary = (scope: Scope | null | undefined): DiffSummary => {
     added: shown.reduce((sum, { added }) => sum + added, 0),
     removed: shown.reduce((sum, { removed }) => sum + removed, 0),
     outside_review: null,
+    there: null,
   };
 };

@@ -97,6 +97,7 @@ export function samplePlacedRuns(look: number): RunInfo[] {
       task_title,
       execution_id: `e${number}`,
       agent_id: "a2",
+      machine_id: "m1",
       activity,
       started_at: at(minutes),
       processes: [],
@@ -106,6 +107,7 @@ export function samplePlacedRuns(look: number): RunInfo[] {
     there(2, "Measure the kernels on both cards", "Reading src/kernels/gemm.cu", 4),
     {
       ...there(7, "Drop the last callers of the old client", "cargo test --workspace", 2),
+      machine_id: null,
       processes: [
         sampleRunProcess({ command: "claude -p", cpu_ms: 9_400 + look * 60 }),
         sampleRunProcess({

@@ -123,6 +123,7 @@ export function sampleRun(change: Partial<RunInfo> = {}): RunInfo {
     task_title: "Read the configuration once",
     execution_id: "e1",
     agent_id: "a1",
+    machine_id: null,
     activity: "cargo test --workspace",
     started_at: began,
     processes: [

@@ -38,7 +38,9 @@ use forge_model::{
     transition::Transition,
     trust::TrustListing,
     validate::{IterationState, LogEvents, ValidateInput, ValidateReport},
-    workspace::{ImportOffer, OrphanFolder, ProjectDisk, Workspace, WorkspaceBackup, WorkspaceView},
+    workspace::{
+        ImportOffer, OrphanFolder, ProjectDisk, Workspace, WorkspaceBackup, WorkspacePlace, WorkspaceView,
+    },
 };
 
 use crate::{
@@ -273,6 +275,7 @@ table! {
     WorkspaceRemove(TaskPath) -> Workspace = ("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove);
     WorkspaceKeep(TaskPath) -> Workspace = ("workspace_keep", Post, "/tasks/{task_id}/workspace/keep", "Keeps a closed task's worktree until it is removed by hand.", workspaces::keep);
     TaskWorkspace(TaskPath) -> Workspace = ("task_workspace", Get, "/tasks/{task_id}/workspace", "The latest workspace of a task.", workspaces::get).provides(&["task:{task_id}"]);
+    TaskPlace(TaskPath) -> WorkspacePlace = ("task_place", Get, "/tasks/{task_id}/workspace/place", "Where the files of a task are that its programs work on now.", workspaces::place);
     WorkspaceReset(TaskPath) -> Workspace = ("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "Replaces the worktree with a fresh one, after a backup.", workspaces::reset);
     TaskBackups(TaskPath) -> Page<WorkspaceBackup> = ("task_backups", Get, "/tasks/{task_id}/backups", "Worktree backups of a task.", workspaces::backups).provides(&["task:{task_id}"]).paged();
     BackupRestore(workspaces::RestoreBackup) -> Done = ("backup_restore", Post, "/tasks/{task_id}/backups/restore", "Restores a backup into the worktree.", workspaces::restore);

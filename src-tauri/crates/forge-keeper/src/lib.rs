@@ -42,8 +42,8 @@ mod tools;
 pub mod wire;
 
 pub use client::{
-    CallAnswerer, FarTree, Fetched, Keeper, KeptSink, McpProgram, NoteSender, Opened, Output, Pause, Plain,
-    Sent, Session, far_worktree,
+    CallAnswerer, FarTree, Fetched, Keeper, KeptSink, Looked, McpProgram, NoteSender, Opened, Output, Pause,
+    Plain, Sent, Session, far_worktree,
 };
 pub use error::{KeepError, TransferError};
 pub use forge_transfer::Fault;

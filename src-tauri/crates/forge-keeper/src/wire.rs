@@ -83,6 +83,9 @@ pub(crate) enum Ask {
     TakeCalls { run: String, task: String },
     /// The answer to a call; empty where there is nothing to answer.
     Answer { number: u64, answer: Vec<u8> },
+    /// Takes a snapshot of a worktree in which programs may be at work, and tells it less what the asker has. What the
+    /// worktree was as when it was last sent or fetched is not touched.
+    Look { place: TaskTree, haves: Vec<String> },
 }
 
 /// A task's worktree there, and the environment in which git runs on it.

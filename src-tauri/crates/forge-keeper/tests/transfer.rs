@@ -105,6 +105,42 @@ fn far(keeper: &Keeper) -> FarTree {
 }
 
 #[tokio::test]
+async fn look_brings_what_stands_there_and_is_no_transfer() {
+    let project = Project::new();
+    let keeper = project.within();
+    let tree = far(&keeper);
+    let there = tree.stand().await.unwrap().path;
+    tree.send(&project.tree).await.unwrap();
+    let (sent, held) = (project.tree.last_held(), tree.stand().await.unwrap().holds);
+    let folder = project.temp.path().canonicalize().unwrap().join("view");
+    let view = project.tree.clone().viewed_in(&folder);
+    write(&there, "made", "made\n");
+    git(&there, &["add", "-A"]);
+    git(&there, &["commit", "-qm", "there"]);
+    write(&there, "a", "changed\n");
+    fs::remove_file(there.join("b")).unwrap();
+    let looked = tree.look(&view, sent.clone()).await.unwrap();
+    assert!(looked.is_news() && looked.bytes > 0);
+    looked.apply().await.unwrap();
+    let seen = |name: &str| fs::read_to_string(folder.join("tree").join(name)).ok();
+    assert_eq!((seen("made"), seen("a"), seen("b")), (Some("made\n".into()), Some("changed\n".into()), None));
+    let in_view = ["--git-dir=../git", "--work-tree=.", "log", "--format=%s"];
+    assert_eq!(git(&folder.join("tree"), &in_view), "there\nfirst");
+    // What somebody does in the view goes with the next look, also when nothing else is new.
+    write(&folder.join("tree"), "a", "mine\n");
+    write(&folder.join("tree"), "other", "mine\n");
+    let looked = tree.look(&view, sent.clone()).await.unwrap();
+    assert!(!looked.is_news() && looked.bytes == 0);
+    looked.apply().await.unwrap();
+    assert_eq!((seen("a"), seen("other")), (Some("changed\n".into()), None));
+    assert_eq!((project.tree.last_held(), tree.stand().await.unwrap().holds), (sent, held));
+    assert_eq!(fs::read_to_string(project.here().join("a")).unwrap(), "a\n", "the worktree is as it was");
+    let fetched = tree.fetch(&project.tree, false).await.unwrap();
+    assert!(fetched.changed);
+    assert_eq!(fs::read_to_string(project.here().join("a")).unwrap(), "changed\n");
+}
+
+#[tokio::test]
 async fn worktree_is_sent_worked_on_and_fetched() {
     let project = Project::new();
     for (keeper, made) in [(project.keeper(1), "one\n"), (project.within(), "two\n")] {

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{ids::MachineId, time::Timestamp};
+
 /// All files that changed between two points.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, specta::Type, schemars::JsonSchema)]
 pub struct DiffSummary {
@@ -23,6 +25,24 @@ pub struct DiffSummary {
     /// shown are not those of a review, or nothing differs.
     #[serde(default)]
     pub outside_review: Option<crate::review::WorkChanged>,
+    /// The machine on which programs work on the files now; `None` when the files are on this computer.
+    #[serde(default)]
+    pub there: Option<SeenThere>,
+}
+
+/// Of files that programs on another machine work on: when they were as they are shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, specta::Type, schemars::JsonSchema)]
+pub struct SeenThere {
+    /// The machine.
+    pub machine_id: MachineId,
+    /// What the machine is called.
+    pub machine: String,
+    /// When the files were so.
+    pub at: Timestamp,
+    /// What stands there, as a name that changes with it; `None` when nothing came from the machine yet.
+    pub snapshot: Option<String>,
+    /// Why nothing newer is shown; `None` when what is shown is what stands there.
+    pub error: Option<String>,
 }
 
 /// How a file differs from its earlier self.

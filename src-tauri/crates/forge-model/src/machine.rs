@@ -146,6 +146,16 @@ contract! {
     }
 }
 
+impl SshConfig {
+    /// Where it leads, as programs that use ssh are told: `user@host:port`, as far as it says so.
+    #[must_use]
+    pub fn destination(&self) -> String {
+        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+        let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{user}{}{port}", self.host)
+    }
+}
+
 impl Machine {
     /// What is wrong with it.
     #[must_use]

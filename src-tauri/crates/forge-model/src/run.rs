@@ -2,7 +2,7 @@
 
 use crate::{
     contract,
-    ids::{AgentId, ExecutionId, ProjectId, TaskId},
+    ids::{AgentId, ExecutionId, MachineId, ProjectId, TaskId},
     names,
     time::Timestamp,
 };
@@ -56,6 +56,8 @@ contract! {
         pub execution_id: Option<ExecutionId>,
         /// The agent.
         pub agent_id: Option<AgentId>,
+        /// The machine that it runs on; none for this computer. The processes of other machines are not seen.
+        pub machine_id: Option<MachineId>,
         /// What it is doing, in one line.
         pub activity: String,
         /// When it began.

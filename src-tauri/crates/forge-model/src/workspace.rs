@@ -73,6 +73,26 @@ contract! {
         pub updated_at: Timestamp,
     }
 
+    /// Where the files of a task are that its programs work on now.
+    #[derive(Eq)]
+    pub struct WorkspacePlace {
+        /// Absolute path of the worktree on this computer.
+        pub path: String,
+        /// The machine on which programs work on the files now; none when the files are on this computer.
+        pub there: Option<PlaceThere>,
+    }
+
+    /// Where the files of a task are on another machine.
+    #[derive(Eq)]
+    pub struct PlaceThere {
+        /// What the machine is called.
+        pub machine: String,
+        /// Where `ssh` leads to it: an alias or a name, with user and port where the machine has them.
+        pub destination: String,
+        /// Absolute path there; none while the machine does not answer.
+        pub path: Option<String>,
+    }
+
     /// A workspace with the task it belongs to, for lists of many.
     pub struct WorkspaceView {
         /// The record.

@@ -1,7 +1,9 @@
 //! Making a tree as a snapshot says.
 
 use std::{
+    ffi::OsStr,
     fs, io,
+    os::unix::ffi::OsStrExt as _,
     path::Path,
     time::{Duration, SystemTime},
 };
@@ -35,6 +37,27 @@ impl Store {
         self.apply_git_dir(state, large).await?;
         self.give_objects().await?;
         Record::Holds(id.to_owned()).write(&self.tree.store)
+    }
+
+    /// Removes files that the last snapshot has not and that are not ignored: what somebody made in a tree that is only
+    /// looked at.
+    ///
+    /// # Errors
+    /// When git or the system fails.
+    pub async fn remove_others(&self) -> Result<(), Fault> {
+        let (worktree, others) = (self.tree.worktree.clone(), self.others().await?);
+        let remove_all = move || -> io::Result<()> {
+            for path in others {
+                let at = worktree.join(OsStr::from_bytes(&path));
+                match path.ends_with(b"/") {
+                    true => crate::remove_folder(&at)?,
+                    false => remove(&at)?,
+                }
+            }
+            Ok(())
+        };
+        let removed = tokio::task::spawn_blocking(remove_all).await?;
+        removed.map_err(Fault::io("remove files of", &self.tree.worktree))
     }
 
     /// The files of the git directory; an error when anything of the snapshot is missing.

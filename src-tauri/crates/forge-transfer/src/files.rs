@@ -134,7 +134,7 @@ impl Store {
     }
 
     /// Files that the store's index has not and that are not ignored, and repositories, which end in `/`.
-    async fn others(&self) -> Result<Vec<Vec<u8>>, Fault> {
+    pub(crate) async fn others(&self) -> Result<Vec<Vec<u8>>, Fault> {
         let listed = self
             .git(&["ls-files", "-z", "--others", "--exclude-standard"])
             .in_worktree(&self.tree.worktree)

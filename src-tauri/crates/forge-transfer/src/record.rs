@@ -1,6 +1,9 @@
 //! What a store remembers of the last transfer.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use crate::{Fault, names::is_oid, safe};
 
@@ -27,6 +30,11 @@ impl Record {
             Some(("holds", id)) if is_oid(id) => Self::Holds(id.to_owned()),
             _ => Self::Nothing,
         }
+    }
+
+    /// When it was written.
+    pub(crate) fn written(store: &Path) -> Option<SystemTime> {
+        std::fs::metadata(path(store)).and_then(|found| found.modified()).ok()
     }
 
     pub(crate) fn write(&self, store: &Path) -> Result<(), Fault> {

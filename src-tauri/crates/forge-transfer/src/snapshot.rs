@@ -25,6 +25,9 @@ use crate::{
 
 const EXCLUDE: &str = "info/exclude";
 
+/// How often a snapshot is tried while programs write.
+const TRIES: usize = 5;
+
 /// A tree as it was at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -99,6 +102,31 @@ impl Store {
             ])
             .await?;
         Ok(Snapshot { id, roots, left_out: files.left_out })
+    }
+
+    /// Takes a snapshot while programs write: files may be of slightly different moments, but the commit that `HEAD`
+    /// names is whole.
+    ///
+    /// # Errors
+    /// As for [`snapshot`](Self::snapshot); what programs are in the middle of is tried several times.
+    pub async fn snapshot_amid_writes(&self) -> Result<Snapshot, Fault> {
+        for _ in 1..TRIES {
+            match self.snapshot().await {
+                Ok(snapshot) if self.has_head().await? => return Ok(snapshot),
+                // A commit that was made after its objects were looked for, or a file that changed while git read it.
+                Ok(_) | Err(Fault::Git { .. } | Fault::Damaged { .. } | Fault::System { .. }) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        self.snapshot().await
+    }
+
+    /// Whether the store has the commit that `HEAD` leads to, if it leads to any.
+    async fn has_head(&self) -> Result<bool, Fault> {
+        let (state, _) = self.read_git_dir().await?;
+        let packed = fs::read(self.path("scratch/packed-refs")).unwrap_or_default();
+        let Some(head) = head(&state, &packed) else { return Ok(true) };
+        Ok(!self.existing(vec![head]).await?.is_empty())
     }
 
     async fn make_tree(&self, entries: &[(String, &str, String)]) -> Result<String, Fault> {

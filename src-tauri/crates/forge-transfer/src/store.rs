@@ -39,6 +39,18 @@ impl Tree {
         self.open().await?.has_changes().await
     }
 
+    /// The snapshot that the tree was as when it was last sent or fetched, whoever uses the store now.
+    #[must_use]
+    pub fn last_held(&self) -> Option<String> {
+        Record::read(&self.store).held().map(str::to_owned)
+    }
+
+    /// When that was.
+    #[must_use]
+    pub fn last_held_at(&self) -> Option<SystemTime> {
+        Record::written(&self.store)
+    }
+
     /// Opens the store, once nobody else uses it, and finishes what was applied half.
     ///
     /// # Errors
@@ -122,11 +134,22 @@ impl Store {
     /// # Errors
     /// When git fails.
     pub async fn haves(&self) -> Result<Vec<String>, Fault> {
-        let Some(held) = self.held() else { return Ok(Vec::new()) };
-        let listed = self.git(&["cat-file", "blob", &format!("{held}:roots")]).run().await?;
-        let roots = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let mut haves = vec![held];
-        haves.extend(roots.lines().map(str::to_owned));
+        self.haves_of(self.held().as_slice()).await
+    }
+
+    /// What of these snapshots is here.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub async fn haves_of(&self, snapshots: &[String]) -> Result<Vec<String>, Fault> {
+        let mut haves = snapshots.to_vec();
+        for snapshot in snapshots {
+            let listed = self.git(&["cat-file", "blob", &format!("{snapshot}:roots")]).run().await?;
+            let roots = String::from_utf8_lossy(&listed.stdout).into_owned();
+            haves.extend(roots.lines().map(str::to_owned));
+        }
+        haves.sort_unstable();
+        haves.dedup();
         self.existing(haves).await.map(|found| found.into_iter().map(|(oid, _)| oid).collect())
     }
 

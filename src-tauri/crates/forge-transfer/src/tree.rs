@@ -1,6 +1,10 @@
 //! One end of a transfer: where it is, and what holds there.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use forge_exec::Variables;
 use serde::{Deserialize, Serialize};
@@ -24,6 +28,24 @@ pub struct Tree {
     pub manner: Option<Manner>,
     /// Which end this is.
     pub side: Side,
+}
+
+impl Tree {
+    /// A tree of its own in a folder, for somebody who looks at what became of this one elsewhere. It borrows the objects
+    /// that this one sent; its git directory lies beside its files, where programs that work on them cannot write.
+    #[must_use]
+    pub fn viewed_in(self, folder: &Path) -> Self {
+        let mut objects = self.objects;
+        objects.push(self.store.join("objects"));
+        Self {
+            worktree: folder.join("tree"),
+            git_dir: folder.join("git"),
+            store: folder.join("store"),
+            objects,
+            side: Side::Far { mirror: folder.join("mirror.git") },
+            ..self
+        }
+    }
 }
 
 /// Which end a [`Tree`] is.

@@ -21,7 +21,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { cpuOf, stopOf, totalsOf, treeOf } from "./looks.ts";
 import { MachineLoads } from "./MachineLoads.tsx";
-import { placesOf, runsAt } from "./places.ts";
+import { placeOf, runsAt } from "./places.ts";
 import { useLooks } from "./useLooks.ts";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Runs.module.css";
@@ -246,11 +246,9 @@ export default function RunsScreen() {
   const isUnknown = useKnown() === "failed";
   const route = useRoute();
   const chosen = (route.name === "runs" && route.query["machine"]) || null;
-  const workspaces = useOp("workspace_list", {}).data?.items;
-  const place = useMemo(() => placesOf(workspaces ?? []), [workspaces]);
   const all = now?.runs ?? [];
-  const runs = runsAt(all, place, chosen);
-  const here = runsAt(all, place, thisComputer).length;
+  const runs = runsAt(all, chosen);
+  const here = runsAt(all, thisComputer).length;
   useListKeys();
   const again = () => void refetch();
   return (
@@ -281,7 +279,7 @@ export default function RunsScreen() {
                     key={run.id}
                     run={run}
                     cpu={cpu}
-                    machine={byId.get(place(run))}
+                    machine={byId.get(placeOf(run))}
                     agent={run.agent_id === null ? undefined : names.get(run.agent_id)}
                     onStopped={again}
                   />

@@ -4,11 +4,10 @@ import { describe, expect, it } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "./RunsScreen.tsx";
 import { pageOf, refuse } from "#ui/test/answers.ts";
-import { sampleWorkspace } from "#ui/test/sample.ts";
-import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
+import { openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 import { samplePlacedRuns } from "#ui/test/samplePlacedTasks.ts";
-import { placesOf, runsAt } from "./places.ts";
+import { placeOf, runsAt } from "./places.ts";
 
 const open = (query = "") => {
   const host = createSampleHost("machines", 20);
@@ -22,7 +21,7 @@ const numbers = () =>
 
 describe("machines of runs", () => {
   it("are all shown with their load, contact and draining", async () => {
-    const { container, host } = open();
+    const { container } = open();
     await waitFor(() => expect(numbers()).toEqual(["1", "2", "7"]));
     const texts = within(await loads())
       .getAllByRole("button")
@@ -31,7 +30,6 @@ describe("machines of runs", () => {
     expect(texts[1]).toMatch(/^gpu-box, Connected since .* 2 of 2 runs$/);
     expect(texts[2]).toMatch(/^attic, Not reachable since .*0 runs$/);
     expect(texts[3]).toBe("build-farm, Not contacted yet 0 runs Draining");
-    expect(inputsOf(host, "workspace_list")).toHaveLength(1);
     expect(await violationsIn(container)).toEqual([]);
   });
 
@@ -82,13 +80,9 @@ describe("machines of runs", () => {
   });
 });
 
-it("places a run where its task's worktree is, and on this computer otherwise", () => {
+it("places a run on its machine, and on this computer otherwise", () => {
   const runs = samplePlacedRuns(1);
-  const place = placesOf([
-    sampleWorkspace({ task_id: "t1", machine_id: "m1" }),
-    sampleWorkspace({ task_id: "t2", machine_id: "m1", status: "cleaned" }),
-  ]);
-  expect(runs.map(place)).toEqual(["m1", "local", "local"]);
-  expect(runsAt(runs, place, "m1")).toEqual([runs[0]]);
-  expect(runsAt(runs, place, null)).toEqual(runs);
+  expect(runs.map(placeOf)).toEqual(["m1", "m1", "local"]);
+  expect(runsAt(runs, "m1")).toEqual(runs.slice(0, 2));
+  expect(runsAt(runs, null)).toEqual(runs);
 });

@@ -61,7 +61,7 @@ function startersOf(agents: readonly Agent[], start: (holder: string) => void): 
 
 function placesOf(task: Task, platform: Platform): MenuEntry[] {
   if (!task.workspace || task.workspace.status === "cleaned") return [];
-  return [...placeEntries(platform, task.workspace.path), { kind: "separator", id: "places" }];
+  return [...placeEntries(platform, task.workspace), { kind: "separator", id: "places" }];
 }
 
 function copyLink(task: Task): void {

@@ -116,7 +116,7 @@ export function WorktreeRow({ worktree }: { worktree: WorkspaceView }) {
               onSelect: () => navigate(...address),
             },
             { kind: "separator", id: "places" },
-            ...placeEntries(platform, worktree.path),
+            ...placeEntries(platform, worktree),
             ...closing,
           ]}
           trigger={

@@ -2,7 +2,7 @@
 
 use forge_engine::{DiffPage, DiffRequest};
 use forge_model::actor::Actor;
-use forge_model::diff::{FileChange, FileDiff, Hunk};
+use forge_model::diff::{FileChange, FileDiff, Hunk, SeenThere};
 use forge_model::ids::TaskId;
 use forge_model::review::WorkChanged;
 
@@ -62,6 +62,8 @@ answer! {
         /// What the task holds besides the reviewed commit that is shown; null when the changes shown are not those of
         /// a review, or nothing differs.
         pub outside_review: Option<WorkChanged>,
+        /// The machine on which programs work on the files now; null when the files are on this computer.
+        pub there: Option<SeenThere>,
     }
 }
 
@@ -95,6 +97,7 @@ pub(crate) async fn read(api: Api, _: Actor, read: ReadChanges) -> Result<Change
         added: summary.added,
         removed: summary.removed,
         outside_review: summary.outside_review,
+        there: summary.there,
     };
     if let Some(path) = path {
         let file = file(&api, &task_id, scope, &path, ROWS_OF_FILE).await?;

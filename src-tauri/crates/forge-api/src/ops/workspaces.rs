@@ -9,7 +9,7 @@ use forge_model::ids::{ProjectId, TaskId};
 use forge_model::preview::FilePreview;
 use forge_model::task::Task;
 use forge_model::workspace::{
-    ImportOffer, OrphanFolder, ProjectDisk, Workspace, WorkspaceBackup, WorkspaceView,
+    ImportOffer, OrphanFolder, ProjectDisk, Workspace, WorkspaceBackup, WorkspacePlace, WorkspaceView,
 };
 
 use super::{Done, Empty, Page, TaskPath, input, projects::ProjectPath};
@@ -179,6 +179,10 @@ pub(crate) async fn project_backups(
 
 pub(crate) async fn get(api: Api, _: Actor, path: TaskPath) -> Result<Workspace, ApiError> {
     Ok(api.engine().workspace(&path.task_id).await?)
+}
+
+pub(crate) async fn place(api: Api, _: Actor, path: TaskPath) -> Result<WorkspacePlace, ApiError> {
+    Ok(api.engine().workspace_place(&path.task_id).await?)
 }
 
 pub(crate) async fn reset(api: Api, actor: Actor, path: TaskPath) -> Result<Workspace, ApiError> {

@@ -22,6 +22,7 @@ pub(crate) mod instant;
 pub(crate) mod keeper;
 pub(crate) mod leaving;
 pub(crate) mod lineage;
+pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod location;
 pub(crate) mod machines;

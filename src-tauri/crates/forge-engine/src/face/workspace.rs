@@ -7,6 +7,7 @@ use forge_model::workspace::OrphanFolder;
 use forge_model::workspace::ProjectDisk;
 use forge_model::workspace::Workspace;
 use forge_model::workspace::WorkspaceBackup;
+use forge_model::workspace::WorkspacePlace;
 use forge_model::workspace::WorkspaceView;
 
 use crate::{Engine, error::Result, workspace};
@@ -26,6 +27,14 @@ impl Engine {
     /// `NotFound` when there never was one.
     pub async fn workspace(&self, id: &TaskId) -> Result<Workspace> {
         workspace::command::workspace_of(&self.world, id).await
+    }
+
+    /// Where the files of a task are that its programs work on now.
+    ///
+    /// # Errors
+    /// `NotFound` when there never was a worktree.
+    pub async fn workspace_place(&self, id: &TaskId) -> Result<WorkspacePlace> {
+        workspace::command::place_of(&self.world, id).await
     }
 
     /// Worktrees that exist, with their tasks.

@@ -28,12 +28,12 @@ use forge_store::table::{steps::StepRow, tasks::Filter};
 
 use crate::{
     EngineError, TaskPage, World,
-    core::{self, world::step::name_of},
+    core::{self, live::Freshness, world::step::name_of},
     error::Result,
     hook,
     program::log::{bad_log_id, page_of},
     review, run,
-    workspace::diff_scope::{DiffRequest, check_inside, diff_scope, review_in_view, without_secrets},
+    workspace::diff_scope::{DiffRequest, Scoped, check_inside, diff_scope, review_in_view, without_secrets},
 };
 
 /// A page of a project's tasks in board order.
@@ -190,8 +190,9 @@ pub(crate) async fn log_blob(world: &World, task: &TaskId, log_id: &str, seq: u6
 
 /// The changed files of a task.
 pub(crate) async fn diff(world: &World, id: &TaskId, request: DiffRequest) -> Result<DiffSummary> {
-    let (repo, scope) = diff_scope(world, id, request).await?;
+    let Scoped { repo, scope, seen } = diff_scope(world, id, request, Freshness::Now).await?;
     let mut diff = repo.diff_files(&scope).await?;
+    diff.there = seen.map(|seen| seen.told);
     let shown = {
         let mut conn = world.store().read().await?;
         let (task, context) = core::load::load(world, &mut conn, id, None).await?;
@@ -214,7 +215,7 @@ pub(crate) async fn diff_file(
     path: &str,
     page: DiffPage,
 ) -> Result<FileDiff> {
-    let (repo, scope) = diff_scope(world, id, request).await?;
+    let Scoped { repo, scope, seen: _unchanged } = diff_scope(world, id, request, Freshness::Shown).await?;
     let inside = scope.worktree().map_or_else(|| repo.root(), Worktree::path);
     check_inside(inside, path, "path")?;
     match repo.diff_file(&scope, path, page).await {

@@ -7,8 +7,12 @@ use forge_model::preview::{FilePreview, MAX_PREVIEW_BYTES, PreviewKind};
 
 use crate::{
     DiffRequest, EngineError, World,
+    core::live::Freshness,
     error::Result,
-    workspace::{self, diff_scope::check_inside},
+    workspace::{
+        self,
+        diff_scope::{Scoped, check_inside},
+    },
 };
 
 /// What one side of a changed file is, and its bytes when it is a picture that is shown.
@@ -28,7 +32,8 @@ pub(crate) async fn preview(
     path: &str,
     side: DiffSide,
 ) -> Result<Preview> {
-    let (repo, scope) = workspace::diff_scope::diff_scope(world, id, request).await?;
+    let Scoped { repo, scope, seen: _unchanged } =
+        workspace::diff_scope::diff_scope(world, id, request, Freshness::Shown).await?;
     let inside = scope.worktree().map_or_else(|| repo.root(), Worktree::path);
     check_inside(inside, path, "path")?;
     let found = match repo.diff_side(&scope, path, side, MAX_PREVIEW_BYTES.into()).await {

@@ -15,11 +15,15 @@ use forge_store::table::{comments::CommentRow, tasks::TaskRow};
 use serde_json::json;
 
 use crate::{
-    ConflictCode, EngineError, World, core,
+    ConflictCode, EngineError, World,
+    core::{
+        self,
+        live::{Freshness, Seen},
+    },
     error::Result,
     workspace::{
         self,
-        diff_scope::{DiffRequest, check_inside},
+        diff_scope::{DiffRequest, Scoped, check_inside},
     },
 };
 
@@ -31,6 +35,7 @@ struct Versions {
     repo: Repo,
     scope: DiffScope,
     read: HashMap<(DiffSide, String), Option<Vec<String>>>,
+    _unchanged: Option<Seen>,
 }
 
 /// A change of a comment that a person asks for.
@@ -276,8 +281,10 @@ pub(crate) async fn anchors(
 }
 
 async fn file_versions(world: &World, id: &TaskId) -> Result<Versions> {
-    let (repo, scope) = workspace::diff_scope::diff_scope(world, id, DiffRequest::Task).await?;
-    Ok(Versions { repo, scope, read: HashMap::new() })
+    // Comments belong to what is shown, and are no reason to fetch anything from a machine.
+    let Scoped { repo, scope, seen } =
+        workspace::diff_scope::diff_scope(world, id, DiffRequest::Task, Freshness::Known).await?;
+    Ok(Versions { repo, scope, read: HashMap::new(), _unchanged: seen })
 }
 
 impl Versions {

@@ -43,11 +43,6 @@ pub(crate) async fn attach(
         let mut conn = world.store().read().await?;
         let (row, _) = core::load::load_own(world, &mut conn, task, None).await?;
         refuse_too_many(conn.attachments().list(task, true).await?.len())?;
-        let on_machine = conn.workspaces().last(task).await?.is_some_and(|it| it.machine_id.is_some());
-        if on_machine && !conn.executions().open(Some(std::slice::from_ref(task))).await?.is_empty() {
-            let message = "files cannot be attached while the task runs on another machine: attach them before it starts";
-            return Err(EngineError::conflict(ConflictCode::InUse, message));
-        }
         (row, content_of(source).await?)
     };
     let attachment = Attachment {

@@ -34,6 +34,7 @@ pub(crate) async fn runs(world: &World) -> Result<Vec<RunInfo>> {
             task_number: task.as_ref().map(|task| task.number),
             task_title: task.as_ref().map(|task| task.title.clone()),
             task_id: task.map(|task| task.id),
+            machine_id: row.machine_id,
             agent_id: execution.as_ref().map(|execution| execution.agent_id.clone()),
             execution_id: execution.map(|execution| execution.id),
             activity: activity

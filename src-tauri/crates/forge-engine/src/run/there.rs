@@ -1,18 +1,32 @@
 //! Runs on another machine: what they are given there and what is brought home beside the worktree, and those that another
 //! engine began.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use forge_agents::{AgentError, RunOutcome};
+use forge_agents::{AgentError, RunCommand, RunOutcome};
 use forge_keeper::{Provided, ProvidedFile, ProvidedKind};
+use forge_model::attachment::AttachedFile;
 use forge_model::ids::ExecutionId;
+use forge_model::workspace::Workspace;
+use forge_store::table::tasks::TaskRow;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
-    core::{self, context::task_folder, location::Location, private_data},
+    core::{
+        self,
+        context::task_folder,
+        location::{Location, There},
+        private_data,
+    },
     error::Result,
-    run::{attachments, end::end_run, events::Listening, kept, memo::KeptLaunch, plan, prepared::Prepared},
+    run::{
+        attachments, end::end_run, events::Listening, kept, memo::KeptLaunch, plan, prepared::Prepared,
+        running,
+    },
 };
 
 /// How long an engine that ends waits for the machine of a run.
@@ -80,11 +94,99 @@ pub(super) fn given_folder(world: &World, p: &Prepared, location: &Location) -> 
 /// A prompt with the paths of Forge's files as the program finds them.
 pub(super) fn as_found(world: &World, p: &Prepared, location: &Location, prompt: String) -> String {
     let Location::There(there) = location else { return prompt };
-    let given = (given_folder(world, p, &Location::Here), given_folder(world, p, location));
-    let around = (task_folder(&p.workspace), there.folder().to_owned());
-    [given, around].into_iter().fold(prompt, |prompt, (here, there)| {
-        prompt.replace(&*here.to_string_lossy(), &there.to_string_lossy())
-    })
+    with_paths_there(there, &p.workspace, &given_folder(world, p, &Location::Here), prompt)
+}
+
+/// A text with the paths of Forge's files as they are on a machine.
+fn with_paths_there(there: &There, workspace: &Workspace, given: &Path, text: String) -> String {
+    let given = (given.to_owned(), there.folder().join(ATTACHMENTS));
+    let around = (task_folder(workspace), there.folder().to_owned());
+    [given, around]
+        .into_iter()
+        .fold(text, |text, (here, there)| text.replace(&*here.to_string_lossy(), &there.to_string_lossy()))
+}
+
+/// Something that is said to an agent while it runs.
+pub(crate) struct SaidNow {
+    /// By which name the run says that it was heard.
+    pub id: String,
+    pub text: String,
+    /// The files that the text names.
+    pub files: Vec<AttachedFile>,
+}
+
+/// Tells a run something. On another machine the files are there before the agent is told of them, by their paths there;
+/// while the machine cannot be reached nothing is told. What is not told before the run ends goes into the next one.
+pub(crate) fn say_now(
+    world: &World,
+    task: &TaskRow,
+    execution: &ExecutionId,
+    workspace: Option<Workspace>,
+    said: SaidNow,
+) {
+    let on_machine = workspace.filter(|it| it.machine_id.is_some() && !said.files.is_empty());
+    let SaidNow { id, text, files } = said;
+    let Some(workspace) = on_machine else {
+        running::tell_run(world, &task.id, execution, RunCommand::Say { id, text });
+        return;
+    };
+    let given = attachments::attachment_dir(world, &task.project_id, &task.id);
+    let (world, task, execution) = (world.clone(), task.id.clone(), execution.clone());
+    core::guarded::in_background(&world.clone(), async move {
+        match give_more_files(&world, &workspace, &given, &files).await {
+            Ok(Some(there)) => {
+                let text = with_paths_there(&there, &workspace, &given, text);
+                running::tell_run(&world, &task, &execution, RunCommand::Say { id, text });
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%task, %error, "failed to bring files to a machine; they go with the next run");
+            }
+        }
+    });
+}
+
+/// Brings files to the machine where a run goes on; none when there is none any more.
+async fn give_more_files(
+    world: &World,
+    workspace: &Workspace,
+    here: &Path,
+    files: &[AttachedFile],
+) -> Result<Option<Box<There>>> {
+    let cancel = world.inner.shutdown.child_token();
+    let found = core::location::location_of(world, Some(workspace), &cancel).await?;
+    let Some(Location::There(there)) = found else { return Ok(None) };
+    let mut given = Vec::new();
+    for file in files {
+        let path = Path::new(&file.path);
+        let Ok(name) = path.strip_prefix(here) else { continue };
+        let content = tokio::fs::read(path).await.map_err(EngineError::io("read an attachment"))?;
+        given.push((there.folder().join(ATTACHMENTS).join(name), content));
+    }
+    Ok(give(world, &there, given, &cancel).await?.then_some(there))
+}
+
+/// Writes files there, several in one message. False when the wait for the machine was stopped.
+async fn give(
+    world: &World,
+    there: &There,
+    files: Vec<(PathBuf, Vec<u8>)>,
+    cancel: &CancellationToken,
+) -> Result<bool> {
+    let mut files = files.into_iter().peekable();
+    while files.peek().is_some() {
+        let (mut provided, mut bytes) = (Provided::default(), 0);
+        while let Some((path, content)) =
+            files.next_if(|(_, content)| bytes == 0 || bytes + content.len() <= MOST_AT_ONCE)
+        {
+            bytes += content.len();
+            provided.files.push(ProvidedFile { path, content, kind: ProvidedKind::Replacing });
+        }
+        if there.provide(world, &provided, cancel).await?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Writes the prompt where the program finds it, with whatever else it is given beside the worktree; none when the wait
@@ -112,20 +214,7 @@ pub(super) async fn give_files(
         Ok(())
     };
     attach.await.map_err(EngineError::io("read an attachment"))?;
-    let mut files = files.into_iter().peekable();
-    while files.peek().is_some() {
-        let (mut provided, mut bytes) = (Provided::default(), 0);
-        while let Some((path, content)) =
-            files.next_if(|(_, content)| bytes == 0 || bytes + content.len() <= MOST_AT_ONCE)
-        {
-            bytes += content.len();
-            provided.files.push(ProvidedFile { path, content, kind: ProvidedKind::Replacing });
-        }
-        if there.provide(world, &provided, cancel).await?.is_none() {
-            return Ok(None);
-        }
-    }
-    Ok(Some(path))
+    Ok(give(world, there, files, cancel).await?.then_some(path))
 }
 
 /// Brings the plan home that an agent wrote on another machine.

@@ -1,7 +1,6 @@
 //! The actions that are offered for a task, such as retry, send back or approve, and messages to its agent. Only an
 //! action that is offered is performed.
 
-use forge_agents::RunCommand;
 use forge_model::actor::Actor;
 use forge_model::correction::Correction;
 use forge_model::event::EventType;
@@ -33,7 +32,8 @@ use crate::{
     read::view::offers_of,
     retry::{back_to_work, retry},
     review::{self, supersede_review},
-    run, subtask, task, workspace,
+    run::{self, there::SaidNow},
+    subtask, task, workspace,
 };
 
 /// Something to say to a task's agent.
@@ -250,13 +250,15 @@ pub(crate) async fn follow_up(
     let correction = Correction::Message { text: message.clone(), comments, files };
     if running {
         let step = run::follow_up::queue_follow_up(world, &mut tx, &task, correction.clone()).await?;
+        let workspace = tx.workspaces().last(&task_id).await?;
         tx.commit().await?;
         if request.at_once
             && let Correction::Message { text, comments, files } = correction
         {
-            let say = RunCommand::Say { id: step.to_string(), text: said(&text, &comments, &files) };
+            let text = said(&text, &comments, &files);
+            let say = SaidNow { id: step.to_string(), text, files };
             // Not told: it goes to the agent once its run is over.
-            run::running::tell_run(world, &task_id, id, say);
+            run::there::say_now(world, &task, id, workspace, say);
         }
         return Ok(task_id);
     }

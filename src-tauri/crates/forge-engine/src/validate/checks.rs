@@ -1,11 +1,7 @@
 //! The checks of a call, in order: files, their syntax, contracts, commands. All of them run, whatever fails; what
 //! cannot be told from a text is reported as unknown.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use forge_exec::{Command, Exit, Finished, HeadTail, Marker};
 use forge_model::validate::{
@@ -64,13 +60,14 @@ pub(super) async fn make_checks(
 
 /// Files, their form, and contracts.
 async fn look_at_texts(world: &World, call: &Call) -> Result<Vec<CheckResult>> {
-    let root = Folder::new(call.at.cwd.clone());
-    let root = Arc::new(root.map_err(EngineError::io(format!("read {}", call.at.cwd.display())))?);
+    let cwd = call.at.root();
+    let root = Folder::new(cwd.to_owned());
+    let root = Arc::new(root.map_err(EngineError::io(format!("read {}", cwd.display())))?);
     let limit = world.inner.config.source_check_limit;
     let mut results = Vec::new();
     let mut forms = Vec::new();
     for file in &call.input.files {
-        let check = check_file(&call.at.cwd, file).await;
+        let check = check_file(cwd, file, &call.at.moved(file)).await;
         if check.passed {
             forms.extend(check_form(&root, &call.at.cwd, file, limit).await);
         }
@@ -87,7 +84,8 @@ async fn look_at_texts(world: &World, call: &Call) -> Result<Vec<CheckResult>> {
 fn command_env(world: &World, call: &Call) -> Vec<(String, String)> {
     match (&call.at.context, &call.at.task) {
         (Some(context), Some((task, workspace))) => {
-            program::given::task_env(world, context, task, Some(workspace))
+            let known = program::given::task_env(world, context, task, Some(workspace));
+            known.into_iter().map(|(name, value)| (name, call.at.moved(&value))).collect()
         }
         (Some(context), None) => program::given::project_env(context),
         (None, _) => Vec::new(),
@@ -103,7 +101,7 @@ async fn confine(
 ) -> Result<Option<Confinement>> {
     let Some(context) = &call.at.context else { return Ok(Some(Confinement::default())) };
     let task = call.at.task.as_ref().map(|(_, workspace)| workspace);
-    let folder = task.map_or_else(|| call.at.cwd.clone(), |workspace| PathBuf::from(&workspace.path));
+    let folder = call.at.worktree().unwrap_or_else(|| call.at.cwd.clone());
     let given = task.map(task_folder).into_iter().collect();
     let here = Subject::command_in(None, &Location::Here, cancel);
     let subject = Subject { folders: vec![folder], given, ..here };
@@ -135,7 +133,7 @@ async fn run_validation_command(
         Ok(None) => return None,
         Err(error) => return Some(CommandCheck { stderr: whole(&error), ..blank }),
     };
-    let process = Command::shell(&SHELL.map(str::to_owned), command, &call.at.cwd, Marker(marker))
+    let process = Command::shell(&SHELL.map(str::to_owned), command, call.at.root(), Marker(marker))
         .base(environment.base())
         .envs(env.iter().cloned())
         .timeout(world.inner.config.validate_command_limit)
@@ -151,7 +149,7 @@ async fn run_validation_command(
         (&mut output, environment.redactor()),
     )
     .await;
-    let (kept, diagnoses) = output.finish(&call.at.cwd, finished.as_ref().ok()).await;
+    let (kept, diagnoses) = output.finish(call.at.root(), finished.as_ref().ok()).await;
     let said = kept.into_strings();
     let blank = CommandCheck { stdout: said.stdout, stderr: said.stderr, diagnoses, ..blank };
     match finished {
@@ -175,8 +173,8 @@ async fn run_validation_command(
 }
 
 /// Whether a file is there.
-async fn check_file(cwd: &Path, file: &str) -> FileCheck {
-    let error = match tokio::fs::metadata(cwd.join(file)).await {
+async fn check_file(root: &Path, file: &str, moved: &str) -> FileCheck {
+    let error = match tokio::fs::metadata(root.join(moved)).await {
         Ok(found) if found.is_file() => None,
         Ok(_) => Some("it is not a file".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("it does not exist".to_owned()),

@@ -115,6 +115,7 @@ pub(crate) async fn run_validation(
         hook::script::require_trust_of_script(world, &context, task, workspace).await?;
     }
     let mut notes = Notes::default();
+    notes.said.extend(call.at.notice());
     // What git would see is not written.
     notes.keeps =
         notes.tried("the attempt is not counted", export::keep_out_of_git(world, &context).await).is_some();

@@ -6,6 +6,7 @@ use std::{
 };
 
 use forge_git::{Repo, guard};
+use forge_model::diff::SeenThere;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::validate::{ValidateInput, findings_of_id, findings_of_run, inside};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
@@ -13,7 +14,11 @@ use forge_store::table::tasks::TaskRow;
 
 use crate::{
     EngineError, World,
-    core::{self, context::ProjectContext},
+    core::{
+        self,
+        context::ProjectContext,
+        live::{Checking, Freshness},
+    },
     error::Result,
 };
 
@@ -36,9 +41,58 @@ pub(crate) struct Validated {
     pub(crate) context: Option<Arc<ProjectContext>>,
     /// The task whose worktree it is, or is in.
     pub(crate) task: Option<(TaskRow, Workspace)>,
+    /// What programs on another machine made of the worktree.
+    there: Option<CheckedThere>,
+}
+
+/// What is checked in place of a worktree in which programs on another machine work.
+struct CheckedThere {
+    /// The folder that is like the one that was named.
+    folder: Option<PathBuf>,
+    /// What is to be said of it.
+    told: SeenThere,
+    /// Keeps the folder there, as it is.
+    _checking: Option<Checking>,
 }
 
 impl Validated {
+    /// Where the files are that are checked, and where commands run.
+    pub(crate) fn root(&self) -> &Path {
+        self.there.as_ref().and_then(|there| there.folder.as_deref()).unwrap_or(&self.cwd)
+    }
+
+    /// The worktree in which commands run, or what stands for it.
+    pub(crate) fn worktree(&self) -> Option<PathBuf> {
+        let (_, workspace) = self.task.as_ref()?;
+        let root = self.root();
+        // As deep in the copy as the named folder is in the worktree.
+        let depth = real(&self.cwd).strip_prefix(real(Path::new(&workspace.path))).ok()?.components().count();
+        match &self.there {
+            Some(CheckedThere { folder: Some(_), .. }) => root.ancestors().nth(depth).map(Path::to_owned),
+            _ => Some(PathBuf::from(&workspace.path)),
+        }
+    }
+
+    /// A path as it is where the checks are made.
+    pub(crate) fn moved(&self, path: &str) -> String {
+        let moved = self.task.as_ref().zip(self.worktree()).and_then(|((_, workspace), worktree)| {
+            let rest = Path::new(path).strip_prefix(&workspace.path).ok()?;
+            Some(worktree.join(rest).components().collect::<PathBuf>().to_string_lossy().into_owned())
+        });
+        moved.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// What is to be known of the files that were checked, where they are not as they are now.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let SeenThere { machine, at, error, .. } = &self.there.as_ref()?.told;
+        let error = error.as_ref()?;
+        Some(format!("these are the files as they were on {machine} at {at}: {error}"))
+    }
+
+    /// Whether a copy is checked.
+    fn is_copy(&self) -> bool {
+        self.there.as_ref().is_some_and(|there| there.folder.is_some())
+    }
     /// The task whose worktree it is, or is in.
     pub(crate) fn task_id(&self) -> Option<&TaskId> {
         self.task.as_ref().map(|(task, _)| &task.id)
@@ -96,7 +150,33 @@ pub(crate) async fn validated_at(
     }
     let of_project = |row: &TaskRow| context.as_ref().is_some_and(|it| it.project.id == row.project_id);
     let task = task.filter(|(row, _)| of_project(row));
-    Ok((Validated { cwd, missing, context, task }, input))
+    let there = match (&context, &task) {
+        (Some(context), Some((_, workspace))) if missing.is_none() => {
+            standing_there(world, context, workspace, &cwd).await?
+        }
+        _ => None,
+    };
+    let at = Validated { cwd, missing, context, task, there };
+    if at.is_copy() {
+        refuse_links_out(at.root(), &input)?;
+    }
+    Ok((at, input))
+}
+
+/// What is checked in place of a folder of a worktree in which programs on another machine work.
+async fn standing_there(
+    world: &World,
+    context: &Arc<ProjectContext>,
+    workspace: &Workspace,
+    cwd: &Path,
+) -> Result<Option<CheckedThere>> {
+    let Some(seen) = core::live::seen(world, context, workspace, Freshness::Now).await? else {
+        return Ok(None);
+    };
+    let inside = real(cwd).strip_prefix(real(Path::new(&workspace.path))).map(Path::to_owned);
+    let folder = seen.repo().zip(inside.ok()).map(|(repo, inside)| repo.root().join(inside));
+    let told = seen.told.clone();
+    Ok(Some(CheckedThere { folder, told, _checking: seen.for_checks() }))
 }
 
 /// The project that is meant.

@@ -6,7 +6,7 @@ use forge_git::guard::{Entry, Root};
 use forge_model::event::EventType;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::workflow::State;
-use forge_model::workspace::{ImportOffer, Workspace, WorkspaceStatus, WorkspaceView};
+use forge_model::workspace::{ImportOffer, Workspace, WorkspacePlace, WorkspaceStatus, WorkspaceView};
 use forge_reading::imports::{FILES, import};
 use forge_store::table::tasks::TaskRow;
 use serde_json::json;
@@ -32,6 +32,17 @@ pub(crate) async fn workspace_of(world: &World, id: &TaskId) -> Result<Workspace
         conn.workspaces().last(id).await?.ok_or_else(|| EngineError::not_found("workspace of task", id))?;
     workspace.lock = read_lock(&workspace);
     Ok(workspace)
+}
+
+/// Where the files of a task are that its programs work on now.
+pub(crate) async fn place_of(world: &World, id: &TaskId) -> Result<WorkspacePlace> {
+    let mut conn = world.store().read().await?;
+    let (_, context) = core::load::load(world, &mut conn, id, None).await?;
+    let workspace =
+        conn.workspaces().last(id).await?.ok_or_else(|| EngineError::not_found("workspace of task", id))?;
+    drop(conn);
+    let there = core::live::place_there(world, &context, &workspace).await?;
+    Ok(WorkspacePlace { path: workspace.path, there })
 }
 
 /// Worktrees that exist, with their tasks.

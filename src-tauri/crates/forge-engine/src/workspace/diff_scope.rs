@@ -15,15 +15,30 @@ use forge_store::table::tasks::TaskRow;
 
 use crate::{
     ConflictCode, EngineError, World,
-    core::{self, context::ProjectContext, lineage::is_entry},
+    core::{
+        self,
+        context::ProjectContext,
+        lineage::is_entry,
+        live::{Freshness, Seen},
+    },
     error::Result,
 };
 
+/// What a diff is taken of.
+pub(crate) struct Scoped {
+    pub repo: Repo,
+    pub scope: DiffScope,
+    /// What is known of files that programs on another machine work on; they do not change as long as this is held.
+    pub seen: Option<Seen>,
+}
+
+/// What a request means for a task now. Where programs on another machine work on its files, these are meant.
 pub(crate) async fn diff_scope(
     world: &World,
     id: &TaskId,
     request: DiffRequest,
-) -> Result<(Repo, DiffScope)> {
+    freshness: Freshness,
+) -> Result<Scoped> {
     let mut conn = world.store().read().await?;
     let (task, context) = core::load::load(world, &mut conn, id, None).await?;
     let workspace = conn.workspaces().last(id).await?;
@@ -40,10 +55,15 @@ pub(crate) async fn diff_scope(
         && request == DiffRequest::Task
         && repo.resolve(&head).await?.is_some()
     {
-        let base = diff_base(&repo, &context, &task, &workspace, &head).await?;
-        return Ok((repo, DiffScope::Commits { base, head }));
+        let base = diff_base(&repo, &repo, &context, &task, &workspace, &head).await?;
+        return Ok(Scoped { repo, scope: DiffScope::Commits { base, head }, seen: None });
     }
-    let worktree = core::repository::worktree(world, &context, &workspace).await?;
+    let seen = core::live::seen(world, &context, &workspace, freshness).await?;
+    let copy = seen.as_ref().and_then(Seen::repo).cloned();
+    let worktree = match &copy {
+        Some(copy) => copy.main_worktree(),
+        None => core::repository::worktree(world, &context, &workspace).await?,
+    };
     let present = workspace.status != WorkspaceStatus::Cleaned && worktree.path().join(".git").exists();
     let tip = if present {
         worktree.head().await?
@@ -53,10 +73,11 @@ pub(crate) async fn diff_scope(
         let known = run.as_ref().filter(|_| entry.is_none());
         branch_tip(&repo, &workspace, known, entry).await?
     };
+    let holder = copy.unwrap_or_else(|| repo.clone());
     let base = match &race {
         // Entries are compared: each by what it did since the race began.
         Some(race) => race.base_commit.clone(),
-        None => diff_base(&repo, &context, &task, &workspace, &tip).await?,
+        None => diff_base(&repo, &holder, &context, &task, &workspace, &tip).await?,
     };
     let since = |base: String| {
         if present {
@@ -76,7 +97,7 @@ pub(crate) async fn diff_scope(
             _ => since(base),
         },
     };
-    Ok((repo, scope))
+    Ok(Scoped { repo: holder, scope, seen })
 }
 
 async fn branch_tip(
@@ -108,16 +129,19 @@ async fn branch_tip(
     })
 }
 
-/// Where the task left its target; the recorded base once its work is part of the target.
+/// Where the task left its target; the recorded base once its work is part of the target. `holder` has the tip.
 async fn diff_base(
     repo: &Repo,
+    holder: &Repo,
     context: &ProjectContext,
     task: &TaskRow,
     workspace: &Workspace,
     tip: &str,
 ) -> Result<String> {
     let target = format!("refs/heads/{}", context.target_branch(task));
-    let base = repo.merge_base(&target, tip).await?;
+    // The copy of a worktree has the objects of the repository, but not its refs.
+    let target = repo.resolve(&target).await?.unwrap_or(target);
+    let base = holder.merge_base(&target, tip).await?;
     Ok(base.filter(|base| base != tip).unwrap_or_else(|| workspace.base_commit.clone()))
 }
 

@@ -37,8 +37,15 @@ impl Repo {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let sum = |of: fn(&FileChange) -> u32| files.iter().map(of).fold(0, u32::saturating_add);
         let (added, removed) = (sum(|f| f.added), sum(|f| f.removed));
-        let outside_review = None;
-        Ok(DiffSummary { base: ends.base, head: ends.head, files, added, removed, outside_review })
+        Ok(DiffSummary {
+            base: ends.base,
+            head: ends.head,
+            files,
+            added,
+            removed,
+            outside_review: None,
+            there: None,
+        })
     }
 
     /// How much two commits differ: files, lines added, lines removed, as [`Repo::diff_files`] counts them.

@@ -61,6 +61,41 @@ pub fn far_worktree(keepers_folder: &Path, task: &str) -> PathBuf {
     keepers_folder.join("tasks").join(task).join("tree")
 }
 
+/// A snapshot whose objects are here.
+struct Came {
+    snapshot: String,
+    left_out: Vec<PathBuf>,
+    /// How much came over the wire; none when all was here.
+    bytes: Option<u64>,
+}
+
+/// What a worktree there was as while programs may have been at work, and is not yet here.
+#[derive(Debug)]
+pub struct Looked {
+    /// The snapshot.
+    pub snapshot: String,
+    /// How much came over the wire.
+    pub bytes: u64,
+    store: Store,
+}
+
+impl Looked {
+    /// Whether the tree here is another one.
+    #[must_use]
+    pub fn is_news(&self) -> bool {
+        self.store.held().as_ref() != Some(&self.snapshot)
+    }
+
+    /// Makes the tree here so. What somebody changed in it goes.
+    ///
+    /// # Errors
+    /// What git and the system refuse.
+    pub async fn apply(self) -> Result<(), TransferError> {
+        self.store.apply(&self.snapshot).await?;
+        Ok(self.store.remove_others().await?)
+    }
+}
+
 impl Keeper {
     /// The worktree that a task has on this keeper's machine, or will have. git runs there in `environment`.
     #[must_use]
@@ -191,24 +226,49 @@ impl FarTree {
             // Nothing here is as the record says: the snapshot itself is applied, even if it is the one of the record.
             haves.retain(|oid| store.held().as_ref() != Some(oid));
         }
+        let collect = Ask::Collect { place: self.place.clone(), haves };
+        let Came { snapshot, left_out, bytes } = self.ask_for(&store, &collect).await?;
+        let changed = store.held().as_ref() != Some(&snapshot);
+        match bytes {
+            None => store.hold(&snapshot)?,
+            Some(_) => store.apply(&snapshot).await?,
+        }
+        Ok(Fetched { changed, left_out, bytes: bytes.unwrap_or_default() })
+    }
+
+    /// Fetches what stands there now, also while programs work there, into a tree of somebody who only looks; `known` is a
+    /// snapshot whose objects that tree has. Neither end remembers it as a transfer.
+    ///
+    /// # Errors
+    /// All of [`TransferError`] but `LocalChanges`.
+    pub async fn look(&self, tree: &Tree, known: Option<String>) -> Result<Looked, TransferError> {
+        let store = tree.open().await?;
+        let snapshots: Vec<String> = store.held().into_iter().chain(known).collect();
+        let haves = store.haves_of(&snapshots).await?;
+        let look = Ask::Look { place: self.place.clone(), haves };
+        let Came { snapshot, bytes, .. } = self.ask_for(&store, &look).await?;
+        Ok(Looked { snapshot, bytes: bytes.unwrap_or_default(), store })
+    }
+
+    /// Has a snapshot told, and stores what comes of it.
+    async fn ask_for(&self, store: &Store, what: &Ask) -> Result<Came, TransferError> {
         let mut wire = self.keeper.to_transfer().await?;
-        ask(&mut wire, &Ask::Collect { place: self.place.clone(), haves }).await?;
+        ask(&mut wire, what).await?;
         let (snapshot, left_out, follows) = match answer(&mut wire).await? {
             Tell::Collected { snapshot, left_out, follows, .. } => (snapshot, left_out, follows),
             other => return Err(unexpected(&other)),
         };
-        let mut fetched = Fetched { changed: store.held().as_ref() != Some(&snapshot), left_out, bytes: 0 };
         if !follows {
-            store.hold(&snapshot)?;
-            return Ok(fetched);
+            return Ok(Came { snapshot, left_out, bytes: None });
         }
         let mut unpacking = store.unpack().await?;
+        let mut came = 0;
         let (_to_keeper, mut from_keeper): (SplitSink<Wire, Bytes>, _) = wire.split();
         loop {
             match next(&mut from_keeper).await? {
                 Frame::Bytes { bytes, .. } => {
                     unpacking.write(&bytes).await?;
-                    fetched.bytes += bytes.len() as u64;
+                    came += bytes.len() as u64;
                 }
                 Frame::Message(Tell::Working) => {}
                 Frame::Message(Tell::Done) => break,
@@ -216,8 +276,7 @@ impl FarTree {
             }
         }
         unpacking.finish().await?;
-        store.apply(&snapshot).await?;
-        Ok(fetched)
+        Ok(Came { snapshot, left_out, bytes: Some(came) })
     }
 
     /// Removes the worktree there with all that is kept of it. None there is no error.

@@ -85,6 +85,9 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
             Some(Frame::Message(Ask::Collect { place, haves })) => {
                 return trees::collect(shared, &mut wire, &place, &haves, epoch).await;
             }
+            Some(Frame::Message(Ask::Look { place, haves })) => {
+                return trees::look(shared, &mut wire, &place, &haves, epoch).await;
+            }
             Some(Frame::Message(Ask::Remove { task })) => {
                 trees::remove(shared, &mut wire, &task, epoch).await?;
             }

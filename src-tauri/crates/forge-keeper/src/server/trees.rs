@@ -202,23 +202,47 @@ pub(super) async fn collect(
     epoch: u64,
 ) -> io::Result<()> {
     let taken = async {
-        shared.admit_to(place, epoch)?;
-        if !shared.has_tree(&place.task) {
-            return Err(Refusal::Transfer(Fault::NoTree));
-        }
-        let taken: Result<(Store, Snapshot), Fault> = async {
-            let store = shared.tree(place, None).open().await?;
-            let snapshot = store.snapshot().await?;
-            store.hold(&snapshot.id)?;
-            Ok((store, snapshot))
-        }
-        .await;
-        taken.map_err(Refusal::Transfer)
+        let store = open(shared, place, epoch).await?;
+        let snapshot = store.snapshot().await.map_err(Refusal::Transfer)?;
+        store.hold(&snapshot.id).map_err(Refusal::Transfer)?;
+        Ok((store, snapshot))
     };
-    let (store, snapshot) = match working(wire, taken).await? {
-        Ok(taken) => taken,
-        Err(refusal) => return refuse(wire, refusal).await,
+    match working(wire, taken).await? {
+        Ok((store, snapshot)) => tell(wire, &store, snapshot, haves).await,
+        Err(refusal) => refuse(wire, refusal).await,
+    }
+}
+
+/// Takes a snapshot of a worktree in which programs may be at work, and tells it. Nobody has to come back for it.
+pub(super) async fn look(
+    shared: &Shared,
+    wire: &mut Wire,
+    place: &TaskTree,
+    haves: &[String],
+    epoch: u64,
+) -> io::Result<()> {
+    let taken = async {
+        let store = open(shared, place, epoch).await?;
+        let snapshot = store.snapshot_amid_writes().await.map_err(Refusal::Transfer)?;
+        Ok((store, snapshot))
     };
+    match working(wire, taken).await? {
+        Ok((store, snapshot)) => tell(wire, &store, snapshot, haves).await,
+        Err(refusal) => refuse(wire, refusal).await,
+    }
+}
+
+/// The store of a worktree that is here.
+async fn open(shared: &Shared, place: &TaskTree, epoch: u64) -> Result<Store, Refusal> {
+    shared.admit_to(place, epoch)?;
+    if !shared.has_tree(&place.task) {
+        return Err(Refusal::Transfer(Fault::NoTree));
+    }
+    shared.tree(place, None).open().await.map_err(Refusal::Transfer)
+}
+
+/// Tells a snapshot, less what the asker has.
+async fn tell(wire: &mut Wire, store: &Store, snapshot: Snapshot, haves: &[String]) -> io::Result<()> {
     let follows = !haves.contains(&snapshot.id);
     let Snapshot { id, roots, left_out } = snapshot.clone();
     send(wire, &Tell::Collected { snapshot: id, roots, left_out, follows }).await?;

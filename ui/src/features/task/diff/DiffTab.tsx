@@ -29,10 +29,12 @@ import { CommentsBar } from "./CommentsBar.tsx";
 import { FileTree } from "./FileTree.tsx";
 import { FileView } from "./FileView.tsx";
 import { StrayComments } from "./StrayComments.tsx";
+import { There } from "./There.tsx";
 import { countsOf, sidesOf, strays } from "./comments.ts";
 import type { Goal } from "./goal.ts";
 import { stepTo, type ChangeStart } from "./hunks.ts";
 import { fileOrder, firstToRead } from "./tree.ts";
+import { useFilesOf, whileThere } from "./there.ts";
 import { useNarrow } from "./useNarrow.ts";
 import type { DiffStyle, DiffViewHandle } from "./view.ts";
 import { isViewed, setViewed, useViewedMarks } from "./viewed.ts";
@@ -334,9 +336,10 @@ export default function DiffTab({ task }: { task: Task }) {
   const answer = useOp(
     "task_diff",
     { task_id: task.id, scope },
-    { enabled: !gone, keepPrevious: true },
+    { enabled: !gone, keepPrevious: true, everyMs: whileThere },
   );
   const summary = answer.data;
+  useFilesOf(task.id, summary?.there?.snapshot ?? null);
   const files = useMemo(() => fileOrder(summary?.files ?? []), [summary]);
   const paths = useMemo(() => files.map(({ path }) => path), [files]);
   const walk = useNavigation(paths, firstToRead(files), view, changes);
@@ -389,6 +392,7 @@ export default function DiffTab({ task }: { task: Task }) {
         onTree={() => (narrow ? setTreeOver(!treeOver) : setTreeBeside(!treeBeside))}
         navigation={navigation}
       />
+      {summary?.there && <There there={summary.there} />}
       {summary?.outside_review && (
         <p className={styles.outside} role="status">
           <OutsideReview changed={summary.outside_review} />

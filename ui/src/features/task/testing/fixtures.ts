@@ -157,6 +157,7 @@ export function someSummary(files: FileChange[]): DiffSummary {
     added: files.reduce((sum, file) => sum + file.added, 0),
     removed: files.reduce((sum, file) => sum + file.removed, 0),
     outside_review: null,
+    there: null,
   };
 }
 

@@ -318,7 +318,7 @@ export function WorkspaceTab({ task, view }: { task: Task; view: WorkflowView | 
       <Facts workspace={workspace} />
       {there && (
         <Row wrap gap={2}>
-          <PlaceButtons path={workspace.path} />
+          <PlaceButtons tree={workspace} />
         </Row>
       )}
       {there && (

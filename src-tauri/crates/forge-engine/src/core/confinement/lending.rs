@@ -111,6 +111,7 @@ impl Lent {
 
     /// Fetches it from another machine. Nothing is fetched when the wait for that was stopped.
     async fn fetch(&self, world: &World, there: &There, cancel: &CancellationToken) -> Result<Option<Back>> {
+        core::live::end(world, self.worktree.path());
         let tree = self.tree().await?;
         let mut backup = None;
         let fetch = async |replace| there.reached(world, cancel, || there.tree.fetch(&tree, replace)).await;
@@ -161,6 +162,7 @@ impl Lent {
             }
         }
         let TakenBack { kept_refs, left_out, rescue, .. } = self.take_back().await?;
+        core::live::clear_up_later(world, self.worktree.path());
         let (task, Back { left_there, backup, .. }) = (&self.task, back);
         tracing::warn!(
             %task, ?kept_refs, ?left_out, ?rescue, ?left_there, ?backup,
@@ -189,6 +191,7 @@ impl Held {
                 back = self.lent.fetch(world, there, &CancellationToken::new()).await?.unwrap_or_default();
             }
             back.taken = self.lent.take_back().await?;
+            core::live::clear_up_later(world, self.lent.worktree.path());
         }
         self.is_over.store(true, Ordering::Release);
         self.shared.count.fetch_sub(1, Ordering::AcqRel);
@@ -234,6 +237,9 @@ pub(super) async fn lend(
     }
     let around = task_folder(who.workspace).join(LENT);
     core::private_data::make(&around).map_err(EngineError::io("make the folder of a lent git directory"))?;
+    if is_first {
+        core::live::begin(world, who.worktree.path());
+    }
     let lending = who.worktree.lend(&lent.folder).await?;
     if let Location::There(there) = who.location
         && is_first
@@ -311,12 +317,33 @@ pub(crate) async fn take_back_unfetched(
 /// Forgets what was sent to a machine and fetched from it: what the machine has is nothing that is known here, should the
 /// task come to it once more.
 pub(crate) async fn forget_transfers(workspace: &Workspace) -> Result<()> {
-    match tokio::fs::remove_dir_all(task_folder(workspace).join(TRANSFER)).await {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(EngineError::io("remove the folder of a transfer")(error))
+    for name in [TRANSFER, core::live::FOLDER] {
+        match tokio::fs::remove_dir_all(task_folder(workspace).join(name)).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(EngineError::io("remove the folder of a transfer")(error));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
+}
+
+/// Whether programs on another machine have the worktree now: what is here is what was sent to them.
+pub(crate) fn is_there(workspace: &Workspace) -> bool {
+    workspace.machine_id.is_some() && folder_of(workspace).exists()
+}
+
+/// This end of the transfer of a worktree that programs on another machine have; none when they have none.
+pub(crate) async fn sent_tree(
+    world: &World,
+    context: &ProjectContext,
+    workspace: &Workspace,
+) -> Result<Option<TransferTree>> {
+    if !is_there(workspace) {
+        return Ok(None);
+    }
+    let worktree = core::repository::worktree(world, context, workspace).await?;
+    Lent::of(&worktree, workspace).tree().await.map(Some)
 }
 
 /// Drops what is kept of the changes that a task's programs made to refs that are not its own.

@@ -142,6 +142,14 @@ pub(crate) fn known(world: &World, id: &MachineId) -> Option<Asked> {
     locked(&world.part::<Contacts>().0).get(id).cloned()
 }
 
+/// Why a machine cannot be reached, where that is known.
+pub(crate) fn why_unreachable(world: &World, id: &MachineId) -> Option<String> {
+    match &*known(world, id)?.ssh.contact().borrow() {
+        Contact::Unreachable { fault, .. } => Some(fault.to_string()),
+        Contact::Unknown | Contact::Live { .. } => None,
+    }
+}
+
 /// Drops the way to a machine: the next who asks finds it anew.
 pub(crate) fn forget(world: &World, id: &MachineId) {
     locked(&world.part::<Contacts>().0).remove(id);
