@@ -42,9 +42,7 @@ use crate::{
 
 use caches::Caches;
 
-pub(crate) use lending::{
-    forget_kept, forget_transfers, is_there, recover, recover_left, sent_tree, take_back_unfetched,
-};
+pub(crate) use lending::{forget_kept, forget_transfers, recover, recover_left, take_back_unfetched};
 
 /// What is to be confined.
 pub(crate) struct Subject<'a> {

@@ -21,6 +21,7 @@ pub(crate) mod held;
 pub(crate) mod instant;
 pub(crate) mod keeper;
 pub(crate) mod leaving;
+pub(crate) mod lent_folders;
 pub(crate) mod lineage;
 pub(crate) mod live;
 pub(crate) mod load;

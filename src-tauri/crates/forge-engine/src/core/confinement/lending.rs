@@ -29,21 +29,12 @@ use crate::{
     core::{
         self,
         context::{ProjectContext, backup_prefix_of, task_folder},
+        lent_folders::{LENT, folder_of, transfer_of, tree_of},
         location::{Location, There},
         sync::locked,
     },
     error::Result,
 };
-
-/// The folder of the lent git directory and of what belongs to it, in the task's folder.
-const LENT: &str = "lent";
-
-/// The lent git directory. Claude Code takes a `.git` file for one that somebody planted, and asks before each git
-/// command, unless it leads through a folder of this name.
-const GIT_DIR: &str = ".git";
-
-/// The folder of what goes to another machine and comes from it, in the task's folder.
-const TRANSFER: &str = "transfer";
 
 /// What is lent, by the path of the worktree.
 #[derive(Debug, Default)]
@@ -91,7 +82,7 @@ struct Lent {
 impl Lent {
     fn of(worktree: &Worktree, workspace: &Workspace) -> Self {
         let folder = folder_of(workspace);
-        let store = task_folder(workspace).join(TRANSFER);
+        let store = transfer_of(workspace);
         Self { worktree: worktree.clone(), folder, store, task: workspace.task_id.clone() }
     }
 
@@ -130,8 +121,7 @@ impl Lent {
 
     /// This end of a transfer.
     async fn tree(&self) -> Result<TransferTree> {
-        let tree = self.worktree.transferable(&self.folder, &self.store).await?;
-        tree.map_err(|fault| EngineError::Transfer(fault.into()))
+        tree_of(&self.worktree, &self.folder, &self.store).await
     }
 
     async fn take_back(&self) -> Result<TakenBack> {
@@ -317,8 +307,8 @@ pub(crate) async fn take_back_unfetched(
 /// Forgets what was sent to a machine and fetched from it: what the machine has is nothing that is known here, should the
 /// task come to it once more.
 pub(crate) async fn forget_transfers(workspace: &Workspace) -> Result<()> {
-    for name in [TRANSFER, core::live::FOLDER] {
-        match tokio::fs::remove_dir_all(task_folder(workspace).join(name)).await {
+    for folder in [transfer_of(workspace), task_folder(workspace).join(core::live::FOLDER)] {
+        match tokio::fs::remove_dir_all(folder).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(EngineError::io("remove the folder of a transfer")(error));
             }
@@ -328,34 +318,12 @@ pub(crate) async fn forget_transfers(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Whether programs on another machine have the worktree now: what is here is what was sent to them.
-pub(crate) fn is_there(workspace: &Workspace) -> bool {
-    workspace.machine_id.is_some() && folder_of(workspace).exists()
-}
-
-/// This end of the transfer of a worktree that programs on another machine have; none when they have none.
-pub(crate) async fn sent_tree(
-    world: &World,
-    context: &ProjectContext,
-    workspace: &Workspace,
-) -> Result<Option<TransferTree>> {
-    if !is_there(workspace) {
-        return Ok(None);
-    }
-    let worktree = core::repository::worktree(world, context, workspace).await?;
-    Lent::of(&worktree, workspace).tree().await.map(Some)
-}
-
 /// Drops what is kept of the changes that a task's programs made to refs that are not its own.
 pub(crate) async fn forget_kept(world: &World, context: &ProjectContext, task: &TaskId) -> Result<()> {
     if let Some(repo) = core::repository::present_repo(world, context).await? {
         repo.forget_sandbox_refs(task.as_str()).await?;
     }
     Ok(())
-}
-
-fn folder_of(workspace: &Workspace) -> PathBuf {
-    task_folder(workspace).join(LENT).join(GIT_DIR)
 }
 
 fn shared_of(world: &World, worktree: &Path) -> Arc<Shared> {

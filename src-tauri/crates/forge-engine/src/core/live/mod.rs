@@ -32,8 +32,8 @@ use crate::{
     EngineError, World,
     core::{
         self,
-        confinement::{is_there, sent_tree},
         context::ProjectContext,
+        lent_folders::{is_there, sent_tree},
     },
     error::Result,
 };

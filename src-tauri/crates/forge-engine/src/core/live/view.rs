@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     EngineError, World,
     core::{
-        confinement::sent_tree, context::ProjectContext, guarded::guarded, location::contacts, private_data,
+        context::ProjectContext, guarded::guarded, lent_folders::sent_tree, location::contacts, private_data,
         sync::locked,
     },
     error::{Result, whole},
