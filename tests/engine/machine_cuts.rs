@@ -207,6 +207,15 @@ impl Pair {
             .call("task_list", json!({ "project_id": self.far.board.project, "limit": 200 }))
             .await?;
         for task in tasks["items"].as_array().context("no tasks")? {
+            let settled =
+                |now: &Value| ["cleaned", "error"].iter().any(|it| now["workspace"]["status"] == *it);
+            let now = self.far.board.wait(task, "cleaned, or kept for now", settled).await?;
+            if now["workspace"]["status"] == "error" {
+                // The link was cut just then: it is tried again some minutes later, or when a person says so.
+                let why = now["workspace"]["error"].as_str().unwrap_or_default();
+                ensure!(why.contains("its machine cannot be reached"), "{now:#}");
+                self.far.board.call("workspace_remove", json!({ "task_id": task["id"] })).await?;
+            }
             let cleaned = |now: &Value| now["workspace"]["status"] == "cleaned";
             self.far.board.wait(task, "cleaned", cleaned).await?;
         }
@@ -240,7 +249,9 @@ async fn link_that_is_cut_in_any_phase_changes_nothing() -> Result<()> {
         ensure!(passed.iter().any(|point| point == phase), "{phase} is not among {passed:?}");
     }
     let mut cases: Vec<(String, u32)> = Vec::new();
-    for point in &passed {
+    let is_of_machines =
+        |point: &&String| ["transfer.", "execution.", "process."].iter().any(|of| point.starts_with(of));
+    for point in passed.iter().filter(is_of_machines) {
         let times = passed.iter().filter(|other| *other == point).count();
         let known = cases.iter().any(|(known, _)| known == point);
         if !known {

@@ -111,7 +111,7 @@ pub(crate) async fn outcome(
         run["machine_id"].take();
         let asked = json!({ "execution_id": run["id"], "after": 0, "limit": 200 });
         let log = board.call("execution_logs", asked).await?["entries"].take();
-        logs.extend(log.as_array().context("no entries")?.clone());
+        logs.push(log.as_array().context("no entries")?.clone());
     }
     let reviews = board.call("task_reviews", of_task.clone()).await?["items"].take();
     let mut changes = board.call("task_changes", of_task).await?;
@@ -132,6 +132,7 @@ pub(crate) async fn outcome(
         (board.dir.path(), "board"),
     ])?;
     let annotation = format!("{} {}", end["error_annotation"]["type"], end["error_annotation"]["message"]);
+    let logs = logs.iter().map(|log| same.log(log)).collect::<Result<Vec<String>>>()?.join("\n");
     let git = |args: &[&str]| board.repo.git(args);
     Ok(Outcome {
         tree: git(&["ls-tree", "-r", "main"])?,
@@ -141,7 +142,7 @@ pub(crate) async fn outcome(
             ("changes", same.text(&changes.to_string())),
             ("reviews", same.text(&reviews.to_string())),
             ("runs and costs", same.text(&runs.to_string())),
-            ("log", same.log(&logs)),
+            ("log", logs),
         ],
     })
 }

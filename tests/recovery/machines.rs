@@ -224,9 +224,11 @@ impl FarScenario {
             run[field].take();
         }
         let mut entries = self.entries(finished[0]).await?;
-        let (log, run) = (same.log(&entries), same.text(&run.to_string()));
-        entries.retain(|entry| entry["kind"] != "user_message");
-        Ok(Came { log, unprompted: same.log(&entries), run, runs: all.len() })
+        let (log, run) = (same.log(&entries)?, same.text(&run.to_string()));
+        for entry in entries.iter_mut().filter(|entry| entry["kind"] == "user_message") {
+            entry["body"].take();
+        }
+        Ok(Came { log, unprompted: same.log(&entries)?, run, runs: all.len() })
     }
 }
 

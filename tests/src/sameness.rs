@@ -44,10 +44,15 @@ impl Sameness {
     /// # Errors
     /// When a pattern is none.
     pub fn of<'f>(folders: impl IntoIterator<Item = (&'f Path, &'f str)>) -> Result<Self> {
-        let folder = |(path, name): (&Path, &str)| (path.to_string_lossy().into_owned(), format!("<{name}>"));
+        let folder = |(path, name): (&Path, &str)| {
+            let path = path.to_string_lossy().into_owned();
+            // As a part of another folder's name.
+            let dashed = path.replace(['/', '.', '_'], "-");
+            [(path, format!("<{name}>")), (dashed, format!("<{name}>"))]
+        };
         let others = OTHERS.iter().map(|(pattern, name)| Ok((Regex::new(pattern)?, *name)));
         Ok(Self {
-            folders: folders.into_iter().map(folder).collect(),
+            folders: folders.into_iter().flat_map(folder).collect(),
             names: Regex::new(NAMES)?,
             others: others.collect::<Result<_, regex::Error>>()?,
         })
@@ -72,11 +77,25 @@ impl Sameness {
         text
     }
 
-    /// The entries of a log as the API gives them, one a line.
-    #[must_use]
-    pub fn log(&self, entries: &[Value]) -> String {
-        let lines: Vec<String> = entries.iter().map(ToString::to_string).collect();
-        self.text(&lines.join("\n"))
+    /// The entries of a log as the API gives them, one a line. Their numbers have to be whole. Codex tells of a call's cost
+    /// now before and now behind the end of the command that the call asked for, so that costs are put last, in order.
+    ///
+    /// # Errors
+    /// When a number is missing or comes twice.
+    pub fn log(&self, entries: &[Value]) -> Result<String> {
+        let (mut others, mut costs) = (Vec::new(), Vec::new());
+        for (entry, number) in entries.iter().zip(1_u64..) {
+            ensure!(entry["seq"] == number, "number {number} is missing: {entry:#}");
+            let mut entry = entry.clone();
+            entry["seq"].take();
+            if entry["id"].as_str() == Some(number.to_string().as_str()) {
+                entry["id"].take();
+            }
+            let to = if entry["kind"] == "usage" { &mut costs } else { &mut others };
+            to.push(entry.to_string());
+        }
+        others.append(&mut costs);
+        Ok(self.text(&others.join("\n")))
     }
 }
 

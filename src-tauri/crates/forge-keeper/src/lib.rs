@@ -43,13 +43,13 @@ pub mod wire;
 
 pub use client::{
     CallAnswerer, FarTree, Fetched, Keeper, KeptSink, Looked, McpProgram, NoteSender, Opened, Output, Pause,
-    Plain, Sent, Session, far_worktree,
+    Plain, Sent, Session,
 };
 pub use error::{KeepError, TransferError};
 pub use forge_transfer::Fault;
 pub use given::Given;
 pub use mux::Mux;
-pub use place::{Connector, Place};
+pub use place::{Connector, Place, far_worktree};
 pub use provided::{Provided, ProvidedFile, ProvidedKind};
 pub use relay::Greeting;
 pub use server::Server;

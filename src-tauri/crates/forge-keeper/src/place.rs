@@ -80,3 +80,9 @@ pub(crate) fn socket_path(socket: &Path) -> io::Result<(PathBuf, Option<File>)> 
     let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
     Ok((path, Some(folder)))
 }
+
+/// Where a keeper in a folder has the worktree of a task.
+#[must_use]
+pub fn far_worktree(keepers_folder: &Path, task: &str) -> PathBuf {
+    keepers_folder.join("tasks").join(task).join("tree")
+}

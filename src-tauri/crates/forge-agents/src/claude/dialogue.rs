@@ -42,6 +42,9 @@ pub(super) struct ClaudeDialogue {
     requests: u32,
     /// The prompt's own message, once it was sent.
     prompted: Option<String>,
+    /// What the ids of messages are counted from, and how many there were.
+    run: Uuid,
+    messages: u128,
     /// Words that came before the prompt was sent.
     early: Vec<(String, String)>,
     /// Words that were sent and not yet taken: by message, their id and text.
@@ -64,6 +67,8 @@ pub(super) struct ClaudeDialogue {
 /// What a conversation is about.
 #[derive(Debug)]
 pub(super) struct Brief {
+    /// The process of the run: no two have the same.
+    pub run: Uuid,
     pub prompt: String,
     pub role: ExecutionRole,
     pub permissions: PermissionMode,
@@ -76,7 +81,9 @@ pub(super) struct Brief {
 
 impl Brief {
     pub(super) fn of(launch: &Launch) -> Self {
+        let run = Uuid::try_parse(&launch.execution_id).unwrap_or_default().as_u128();
         Self {
+            run: Uuid::from_u128(run.wrapping_add(u128::from(launch.process) << 32)),
             prompt: launch.prompt.clone(),
             role: launch.role,
             permissions: launch.permissions,
@@ -90,7 +97,7 @@ impl Brief {
 
 impl ClaudeDialogue {
     pub(super) fn new(brief: Brief) -> Self {
-        let Brief { prompt, role, permissions, worktree, limits, goes_on, carry } = brief;
+        let Brief { run, prompt, role, permissions, worktree, limits, goes_on, carry } = brief;
         Self {
             prompt,
             goes_on,
@@ -98,6 +105,8 @@ impl ClaudeDialogue {
             now_ms,
             requests: 0,
             prompted: None,
+            run,
+            messages: 0,
             early: Vec::new(),
             waiting: BTreeMap::new(),
             interrupting: false,
@@ -132,6 +141,13 @@ impl ClaudeDialogue {
         format!("forge-{}", self.requests)
     }
 
+    /// The id of the next message. A later engine that says the message again gives it the same one: by that it knows what
+    /// the program has taken.
+    fn message_id(&mut self) -> String {
+        self.messages += 1;
+        Uuid::from_u128(self.run.as_u128().wrapping_add(self.messages)).to_string()
+    }
+
     fn end(&mut self, cx: &mut DialogueContext<'_>) {
         self.over = true;
         cx.end();
@@ -142,7 +158,7 @@ impl ClaudeDialogue {
         if self.prompted.is_some() {
             return;
         }
-        let uuid = Uuid::new_v4().to_string();
+        let uuid = self.message_id();
         cx.send(&wire::user_message(&uuid, &self.prompt));
         self.prompted = Some(uuid);
         for (id, text) in std::mem::take(&mut self.early) {
@@ -151,7 +167,7 @@ impl ClaudeDialogue {
     }
 
     fn say(&mut self, id: String, text: String, cx: &mut DialogueContext<'_>) {
-        let uuid = Uuid::new_v4().to_string();
+        let uuid = self.message_id();
         cx.send(&wire::user_message(&uuid, &text));
         self.waiting.insert(uuid, (id, text));
     }
@@ -378,7 +394,8 @@ impl ClaudeDialogue {
         if !self.verdict.is_due(cx) {
             return false;
         }
-        cx.send(&wire::user_message(&Uuid::new_v4().to_string(), VERDICT_MISSING));
+        let id = self.message_id();
+        cx.send(&wire::user_message(&id, VERDICT_MISSING));
         true
     }
 

@@ -155,6 +155,7 @@ fn start_anew(launch: &mut Launch) -> Launch {
 pub fn fuzz_lines(bytes: &[u8]) {
     for permissions in PermissionMode::ALL {
         let mut dialogue = ClaudeDialogue::new(Brief {
+            run: Uuid::nil(),
             prompt: "Work.".to_owned(),
             role: ExecutionRole::Reviewer,
             permissions: *permissions,

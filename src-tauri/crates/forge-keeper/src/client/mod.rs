@@ -23,7 +23,7 @@ use tokio::{net::UnixStream, sync::OnceCell, task::JoinHandle};
 
 pub use calls::{CallAnswerer, McpProgram};
 pub use session::{KeptSink, NoteSender, Opened, Output, Plain, Session};
-pub use trees::{FarTree, Fetched, Looked, Sent, far_worktree};
+pub use trees::{FarTree, Fetched, Looked, Sent};
 
 use crate::{
     BoxedStream, Connector, KeepError, KeptRun, Place, Provided, Server,

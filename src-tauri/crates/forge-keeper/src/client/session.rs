@@ -258,7 +258,7 @@ impl Session {
                     return ended.map_err(|failure| KeepError::Run(failure.into_error()));
                 }
                 Ok(Some(Frame::Message(Tell::DiskRefuses { path }))) => {
-                    sink.disk_refuses(path.as_deref()).await
+                    sink.disk_refuses(path.as_deref()).await;
                 }
                 Ok(Some(Frame::Message(_))) => {}
                 Ok(None) | Err(_) => {

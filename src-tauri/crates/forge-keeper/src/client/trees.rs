@@ -55,12 +55,6 @@ pub struct Fetched {
     pub bytes: u64,
 }
 
-/// Where a keeper in a folder has the worktree of a task.
-#[must_use]
-pub fn far_worktree(keepers_folder: &Path, task: &str) -> PathBuf {
-    keepers_folder.join("tasks").join(task).join("tree")
-}
-
 /// A snapshot whose objects are here.
 struct Came {
     snapshot: String,

@@ -17,7 +17,7 @@ use forge_transfer::{Fault, Manner, Side, Snapshot, Store, Tree};
 use tokio::time::Instant;
 
 use super::Shared;
-use crate::client::far_worktree;
+use crate::place::far_worktree;
 use crate::wire::{
     Ask, FarTreeState, Frame, Refusal, Standing, TaskTree, Tell, Wire, bytes_at, receive as receive_frame,
     refuse, send,
