@@ -308,6 +308,30 @@ async fn files_that_were_changed_here_meanwhile_are_kept_as_a_backup() -> Result
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_machine_has_and_nobody_here_knows_of_is_kept_as_a_backup() -> Result<()> {
+    let Some(mut on) = OnMachine::new(json!({ "auto_approve": false })).await? else { return Ok(()) };
+    let task = on.begin("echo once >> work.txt").await?;
+    on.board.wait(&task, "reviewed", |now| now["review"]["status"] == "awaiting_human").await?;
+    // As in data that were restored from a backup: what was sent and fetched last is not known any more.
+    let now = on.board.get(&task).await?;
+    let here = PathBuf::from(now["workspace"]["path"].as_str().context("a worktree")?);
+    fs::remove_dir_all(here.parent().context("a folder")?.join("transfer"))?;
+    fs::write(here.join("here.txt"), "here\n")?;
+    on.board.call("review_reject", json!({ "task_id": task["id"], "reason": "again" })).await?;
+    let waits =
+        |now: &Value| now["review"]["status"] == "awaiting_human" && now["review"]["attempt_number"] == 2;
+    on.board.wait(&task, "reviewed again", waits).await?;
+    assert_eq!(fs::read_to_string(here.join("work.txt"))?, "once\nonce\n");
+    assert_eq!(fs::read_to_string(here.join("here.txt"))?, "here\n");
+    let id = task["id"].as_str().context("an id")?;
+    let refs =
+        on.board.repo.git(&["for-each-ref", "--format=%(refname)", &format!("refs/forge/backup/{id}")])?;
+    let kept = refs.lines().last().context("a backup")?;
+    assert_eq!(on.board.repo.git(&["show", &format!("{kept}:work.txt")])?, "once");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn run_that_its_machine_knows_nothing_of_is_lost_and_another_follows() -> Result<()> {
     let Some(mut on) = OnMachine::new(json!({})).await? else { return Ok(()) };
     let (go_on, is_there) = on.signals();

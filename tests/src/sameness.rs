@@ -79,11 +79,12 @@ impl Sameness {
 
     /// The entries of a log as the API gives them, one a line. Their numbers have to be whole. Codex tells of a call's cost
     /// now before and now behind the end of the command that the call asked for, so that costs are put last, in order.
+    /// What a program prints comes in entries as it comes by time: those of one stream that follow each other are one.
     ///
     /// # Errors
     /// When a number is missing or comes twice.
     pub fn log(&self, entries: &[Value]) -> Result<String> {
-        let (mut others, mut costs) = (Vec::new(), Vec::new());
+        let (mut others, mut costs): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
         for (entry, number) in entries.iter().zip(1_u64..) {
             ensure!(entry["seq"] == number, "number {number} is missing: {entry:#}");
             let mut entry = entry.clone();
@@ -91,12 +92,31 @@ impl Sameness {
             if entry["id"].as_str() == Some(number.to_string().as_str()) {
                 entry["id"].take();
             }
-            let to = if entry["kind"] == "usage" { &mut costs } else { &mut others };
-            to.push(entry.to_string());
+            if entry["kind"] == "usage" {
+                costs.push(entry);
+            } else if !others.last_mut().is_some_and(|last| goes_on(last, &entry)) {
+                others.push(entry);
+            }
         }
         others.append(&mut costs);
-        Ok(self.text(&others.join("\n")))
+        let lines: Vec<String> = others.iter().map(Value::to_string).collect();
+        Ok(self.text(&lines.join("\n")))
     }
+}
+
+/// Adds an entry to the one before it when both are output of one stream.
+fn goes_on(last: &mut Value, entry: &Value) -> bool {
+    let is_output = entry["kind"] == "stdout" || entry["kind"] == "stderr";
+    if !is_output || last["kind"] != entry["kind"] || last["turn"] != entry["turn"] {
+        return false;
+    }
+    let (Some(before), Some(more)) = (last["body"]["text"].as_str(), entry["body"]["text"].as_str()) else {
+        return false;
+    };
+    // An entry ends where a line does.
+    let whole = format!("{}\n{more}", before.strip_suffix('\n').unwrap_or(before));
+    last["body"]["text"] = whole.into();
+    true
 }
 
 /// Compares two texts, and shows the first lines that differ.

@@ -9,24 +9,46 @@ use super::{
     fixture::{EngineFixture, text},
 };
 
-super::both!(agent_uses_the_tools_for_its_own_task_only,);
-super::with!(with_opencode, OpenCode: agent_uses_the_tools_for_its_own_task_only);
+super::both!(agent_uses_the_tools_for_its_own_task_only, agent_on_a_machine_uses_the_tools_as_here);
+super::with!(
+    with_opencode,
+    OpenCode: agent_uses_the_tools_for_its_own_task_only, agent_on_a_machine_uses_the_tools_as_here
+);
 super::with!(with_gemini, Gemini: agent_uses_the_tools_for_its_own_task_only);
 
 /// The name of the MCP server in the programs.
 const SERVER: &str = "forge_task";
 
 async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Result<EngineFixture> {
+    let (config, asked) = asking(program);
+    let fixture = EngineFixture::with(program, config, json!({ "mcp": { "inject": true } })).await?;
+    use_the_tools(fixture, asked, false).await
+}
+
+/// The keeper there carries the calls; what the tools see of the work in progress is what stands there.
+async fn agent_on_a_machine_uses_the_tools_as_here(program: AgentProgram) -> Result<EngineFixture> {
+    let (config, asked) = asking(program);
+    let Some(fixture) = EngineFixture::on_machine(program, config.clone()).await? else {
+        return EngineFixture::with(program, config, json!({})).await;
+    };
+    fixture.set(json!({ "mcp": { "inject": true } })).await?;
+    use_the_tools(fixture, asked, true).await
+}
+
+/// How the agent is configured, and for which tools a person is asked then.
+fn asking(program: AgentProgram) -> (Value, &'static [&'static str]) {
     // What a program asks a person about: these two that a tool runs commands, Gemini each tool of any server.
-    let (config, asked) = match program {
+    match program {
         AgentProgram::Codex | AgentProgram::Claude => (json!({}), &["validate"][..]),
         AgentProgram::OpenCode => (json!({}), &[][..]),
         AgentProgram::Gemini => {
             let all = &["forge_get_task_diff", "forge_get_task_diff", "forge_create_sub_tasks", "validate"];
-            (json!({ "permissions": "edit" }), &all[..])
+            (json!({ "permissions": "edit" }), all)
         }
-    };
-    let fixture = EngineFixture::with(program, config, json!({ "mcp": { "inject": true } })).await?;
+    }
+}
+
+async fn use_the_tools(fixture: EngineFixture, asked: &[&str], is_on_machine: bool) -> Result<EngineFixture> {
     let other = fixture.task("Something else.", json!({})).await?;
     let checks = json!({ "review_config": { "ci_steps": ["grep -q goodbye README.md"] } });
     let task = fixture.task(&Scenario::tag("work"), checks).await?;
@@ -67,6 +89,7 @@ async fn agent_uses_the_tools_for_its_own_task_only(program: AgentProgram) -> Re
     assert_eq!(parts.len(), 1, "{parts:#?}");
     assert_eq!(parts[0]["title"], "What is left");
     let runs = fixture.runs(&task).await?;
+    assert_eq!(runs[0]["machine_id"].is_string(), is_on_machine, "{:#}", runs[0]);
     let log = json!(fixture.log(&runs[0]).await?).to_string();
     ensure!(!log.contains("run_"), "its token is not in its log");
     ensure!(fixture.server.refused().is_empty(), "{:?}", fixture.server.refused());

@@ -64,6 +64,8 @@ pub struct History {
     tasks: Vec<String>,
     /// Tasks that a person deleted.
     deleted: BTreeSet<usize>,
+    /// Tasks whose agent stages all files.
+    staged_by_agent: BTreeSet<usize>,
     ledger: Ledger,
     written: usize,
     away: bool,
@@ -152,6 +154,7 @@ impl History {
             agent,
             tasks: Vec::new(),
             deleted: BTreeSet::new(),
+            staged_by_agent: BTreeSet::new(),
             ledger,
             written: 0,
             away: false,
@@ -317,6 +320,9 @@ impl History {
             _ => vec![work],
         };
         self.log.push(format!("task {task} created: {lines:?}"));
+        if lines.iter().any(|line| line.starts_with("commit") || line.contains("git add --all")) {
+            self.staged_by_agent.insert(task);
+        }
         let again = self.writes(task, ".", "true");
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let audit = "edit README.md <<< \"spoiled\"\nrun sleep 0.3\nverdict pass fine";
@@ -413,7 +419,11 @@ impl History {
             // It went in this moment.
             return Ok(());
         }
-        let how = self.rng.next(4);
+        let how = match self.rng.next(4) {
+            // An agent that stages all files replaces what the index alone has.
+            3 if self.staged_by_agent.contains(&task) => 1,
+            how => how,
+        };
         // Git refuses where the agent's git, or Forge's, is at work, and where the agent broke it.
         let staged = how > 0 && git(&worktree, &["add", "--", &name]).is_ok();
         if how == 2 {

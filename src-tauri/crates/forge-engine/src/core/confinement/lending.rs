@@ -91,7 +91,7 @@ impl Lent {
         let tree = self.tree().await?;
         let send = || there.reached(world, cancel, || there.tree.send(&tree));
         let mut sent = send().await;
-        if matches!(sent, Err(EngineError::Transfer(TransferError::Foreign))) {
+        if matches!(sent, Err(EngineError::Machine { error: TransferError::Foreign, .. })) {
             there.make_room(world).await?;
             sent = send().await;
         }
@@ -107,7 +107,7 @@ impl Lent {
         let mut backup = None;
         let fetch = async |replace| there.reached(world, cancel, || there.tree.fetch(&tree, replace)).await;
         let mut fetched = fetch(false).await;
-        if matches!(fetched, Err(EngineError::Transfer(TransferError::LocalChanges))) {
+        if matches!(fetched, Err(EngineError::Machine { error: TransferError::LocalChanges, .. })) {
             let message = "Backup of files that were changed here while the task ran on another machine";
             let made = self.worktree.back_up(&backup_prefix_of(&self.task), message).await?;
             backup = made.map(|made| made.ref_name);
