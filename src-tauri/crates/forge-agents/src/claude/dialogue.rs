@@ -13,7 +13,8 @@ use forge_model::{
 };
 use forge_prompt::audit::VERDICT_MISSING;
 use serde_json::{Value, json};
-use uuid::Uuid;
+use sha2::{Digest as _, Sha256};
+use uuid::Builder;
 
 use crate::{
     AgentError, Dialogue, DialogueContext, DialogueEnd, Launch, NewEntry, RunCommand, SessionRequest,
@@ -43,8 +44,8 @@ pub(super) struct ClaudeDialogue {
     /// The prompt's own message, once it was sent.
     prompted: Option<String>,
     /// What the ids of messages are counted from, and how many there were.
-    run: Uuid,
-    messages: u128,
+    run: String,
+    messages: u64,
     /// Words that came before the prompt was sent.
     early: Vec<(String, String)>,
     /// Words that were sent and not yet taken: by message, their id and text.
@@ -67,8 +68,8 @@ pub(super) struct ClaudeDialogue {
 /// What a conversation is about.
 #[derive(Debug)]
 pub(super) struct Brief {
-    /// The process of the run: no two have the same.
-    pub run: Uuid,
+    /// Which process of which run: no two have the same.
+    pub run: String,
     pub prompt: String,
     pub role: ExecutionRole,
     pub permissions: PermissionMode,
@@ -81,9 +82,8 @@ pub(super) struct Brief {
 
 impl Brief {
     pub(super) fn of(launch: &Launch) -> Self {
-        let run = Uuid::try_parse(&launch.execution_id).unwrap_or_default().as_u128();
         Self {
-            run: Uuid::from_u128(run.wrapping_add(u128::from(launch.process) << 32)),
+            run: format!("{} {}", launch.execution_id, launch.process),
             prompt: launch.prompt.clone(),
             role: launch.role,
             permissions: launch.permissions,
@@ -145,7 +145,10 @@ impl ClaudeDialogue {
     /// the program has taken.
     fn message_id(&mut self) -> String {
         self.messages += 1;
-        Uuid::from_u128(self.run.as_u128().wrapping_add(self.messages)).to_string()
+        let digest = Sha256::digest(format!("{} {}", self.run, self.messages));
+        let mut bytes = [0; 16];
+        bytes.iter_mut().zip(digest).for_each(|(byte, part)| *byte = part);
+        Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
     fn end(&mut self, cx: &mut DialogueContext<'_>) {

@@ -155,7 +155,7 @@ fn start_anew(launch: &mut Launch) -> Launch {
 pub fn fuzz_lines(bytes: &[u8]) {
     for permissions in PermissionMode::ALL {
         let mut dialogue = ClaudeDialogue::new(Brief {
-            run: Uuid::nil(),
+            run: String::new(),
             prompt: "Work.".to_owned(),
             role: ExecutionRole::Reviewer,
             permissions: *permissions,

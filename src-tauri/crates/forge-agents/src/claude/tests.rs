@@ -29,7 +29,7 @@ type Replay = crate::replay::Replay<ClaudeDialogue>;
 
 fn brief() -> Brief {
     Brief {
-        run: uuid::Uuid::from_u128(1 << 64),
+        run: "a run".to_owned(),
         prompt: "Do the work.".to_owned(),
         role: ExecutionRole::Coder,
         permissions: PermissionMode::Edit,
