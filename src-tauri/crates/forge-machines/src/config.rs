@@ -12,7 +12,7 @@ use std::{
 use forge_exec::{Command, Unmarked, Variables};
 use serde::{Deserialize, Serialize};
 
-use crate::{Fault, KeeperProgram, quote};
+use crate::{Fault, KeeperProgram};
 
 /// Options that hold whatever the user's configuration says: nobody is asked, nothing is forwarded, and nothing but the
 /// session runs.
@@ -161,13 +161,6 @@ impl MachineConfig {
             .env_remove("DISPLAY")
             .without_terminal()
     }
-
-    /// The same `ssh` as a line for git's `GIT_SSH_COMMAND`.
-    pub(crate) fn line(&self, sharing: Sharing<'_>) -> String {
-        let arguments = self.ssh.arguments(sharing, false);
-        let words = std::iter::once(&self.program).chain(&arguments);
-        words.map(|word| quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
-    }
 }
 
 #[cfg(test)]
@@ -193,9 +186,16 @@ mod tests {
         }
     }
 
+    /// All of `ssh` with its arguments, as a shell would read it.
+    fn line(config: &MachineConfig, sharing: Sharing<'_>) -> String {
+        let arguments = config.ssh.arguments(sharing, false);
+        let words = std::iter::once(&config.program).chain(&arguments);
+        words.map(|word| crate::quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
     fn users_options_of_a_machine_win_over_the_usual_ones_and_not_over_the_fixed_ones() {
-        let line = config().line(Sharing::Master(Path::new("/run/100%")));
+        let line = line(&config(), Sharing::Master(Path::new("/run/100%")));
         let at = |text: &str| line.find(text).unwrap_or_else(|| panic!("{text} is not in {line}"));
         assert!(line.starts_with("ssh -a -x -T "), "{line}");
         assert!(
@@ -213,7 +213,7 @@ mod tests {
         assert_ne!(one, other);
         config.control_folder = format!("/{}", "x".repeat(90)).into();
         assert_eq!(config.new_control_path(), None);
-        assert!(config.line(Sharing::Alone).contains("ControlPath=none"));
+        assert!(line(&config, Sharing::Alone).contains("ControlPath=none"));
     }
 
     #[test]

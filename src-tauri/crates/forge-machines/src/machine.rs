@@ -131,14 +131,6 @@ impl SshMachine {
             .collect())
     }
 
-    /// A line for git's `GIT_SSH_COMMAND`, with which git uses the connection that is open now.
-    /// When that has ended, git makes one of its own.
-    #[must_use]
-    pub fn git_ssh_command(&self) -> String {
-        let session = self.session();
-        self.inner.config.line(sharing(session.as_deref()))
-    }
-
     /// Has a shell there run a script, beside everything else.
     pub(crate) async fn ask(&self, script: &str, within: Duration) -> Result<Vec<u8>, Fault> {
         let config = &self.inner.config;
