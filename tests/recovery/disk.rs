@@ -20,6 +20,10 @@ use forge_testkit::{Repository, Sandbox};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpStream,
+};
 
 /// The size of the small disk.
 const DISK_BYTES: u64 = 96 * 1024 * 1024;
@@ -243,17 +247,58 @@ async fn too_many_open_files_are_reported_and_work_continues_once_there_are_fewe
     let work = DiskFixture::new()?;
     std::fs::create_dir_all(work.data())?;
     let server = work.serve().start()?;
-    // This connection is open when no more can be accepted.
-    server.get("/projects").await?;
+    // Accepted now, when more can be: a client that pools its connections may open another one.
+    let mut open = OpenConnection::to(&server).await?;
+    open.request("GET", "").await?;
     let project = json!({ "name": "sample", "repo_path": work.repo.path() });
     limit_open_files(&server, "4:")?;
-    let (status, refused) = server.answer(Method::POST, "/projects", Some(project.clone())).await?;
+    let (status, refused) = open.request("POST", &project.to_string()).await?;
     ensure!(status == 503 && refused["code"] == "too_many_open_files", "{status}: {refused}");
     ensure!(refused["hints"][0].as_str().is_some_and(|hint| hint.contains("ulimit")), "{refused}");
     limit_open_files(&server, "1024:")?;
     server.post("/projects", project).await?;
     ensure!(server.health().await?.0 == 200);
     Ok(())
+}
+
+/// One connection to a server, for requests for its projects.
+struct OpenConnection {
+    stream: BufReader<TcpStream>,
+    head: String,
+}
+
+impl OpenConnection {
+    async fn to(server: &Served) -> Result<Self> {
+        let host = server.url.strip_prefix("http://").context("no http")?;
+        let token = server.token.as_deref().context("no token")?;
+        let head =
+            format!("HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json");
+        Ok(Self { stream: BufReader::new(TcpStream::connect(host).await?), head })
+    }
+
+    /// The status and the body of the answer.
+    async fn request(&mut self, method: &str, body: &str) -> Result<(u16, Value)> {
+        let head = &self.head;
+        let request =
+            format!("{method} /api/v1/projects {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        self.stream.write_all(request.as_bytes()).await?;
+        let (mut status, mut length) = (None, 0);
+        loop {
+            let mut line = String::new();
+            ensure!(self.stream.read_line(&mut line).await? > 0, "the server closed the connection");
+            let line = line.trim_end().to_ascii_lowercase();
+            if line.is_empty() {
+                break;
+            } else if let Some(rest) = line.strip_prefix("http/1.1 ") {
+                status = rest.split(' ').next().and_then(|code| code.parse().ok());
+            } else if let Some(rest) = line.strip_prefix("content-length: ") {
+                length = rest.parse()?;
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).await?;
+        Ok((status.context("no status")?, serde_json::from_slice(&body)?))
+    }
 }
 
 /// Limits the number of open files of the process.

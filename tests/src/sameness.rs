@@ -79,7 +79,8 @@ impl Sameness {
 
     /// The entries of a log as the API gives them, one a line. Their numbers have to be whole. Codex tells of a call's cost
     /// now before and now behind the end of the command that the call asked for, so that costs are put last, in order.
-    /// What a program prints comes in entries as it comes by time: those of one stream that follow each other are one.
+    /// What a program prints comes in entries as it comes by time, and nothing orders what it prints on two pipes: between
+    /// two other entries, the output of each stream is one.
     ///
     /// # Errors
     /// When a number is missing or comes twice.
@@ -94,8 +95,8 @@ impl Sameness {
             }
             if entry["kind"] == "usage" {
                 costs.push(entry);
-            } else if !others.last_mut().is_some_and(|last| goes_on(last, &entry)) {
-                others.push(entry);
+            } else {
+                add(&mut others, entry);
             }
         }
         others.append(&mut costs);
@@ -104,19 +105,24 @@ impl Sameness {
     }
 }
 
-/// Adds an entry to the one before it when both are output of one stream.
-fn goes_on(last: &mut Value, entry: &Value) -> bool {
-    let is_output = entry["kind"] == "stdout" || entry["kind"] == "stderr";
-    if !is_output || last["kind"] != entry["kind"] || last["turn"] != entry["turn"] {
-        return false;
+/// Adds an entry: output to what its stream said since the last entry that is none, standard error first.
+fn add(entries: &mut Vec<Value>, entry: Value) {
+    let is_output = |entry: &Value| entry["kind"] == "stdout" || entry["kind"] == "stderr";
+    if !is_output(&entry) {
+        return entries.push(entry);
     }
-    let (Some(before), Some(more)) = (last["body"]["text"].as_str(), entry["body"]["text"].as_str()) else {
-        return false;
-    };
-    // An entry ends where a line does.
-    let whole = format!("{}\n{more}", before.strip_suffix('\n').unwrap_or(before));
-    last["body"]["text"] = whole.into();
-    true
+    let key = |entry: &Value| (entry["turn"].as_u64(), entry["kind"].as_str().map(str::to_owned));
+    let first = entries.iter().rposition(|entry| !is_output(entry)).map_or(0, |at| at + 1);
+    let at = first + entries[first..].partition_point(|said| key(said) < key(&entry));
+    match entries.get_mut(at) {
+        Some(same) if key(same) == key(&entry) => {
+            let [before, more] =
+                [&same["body"]["text"], &entry["body"]["text"]].map(|text| text.as_str().unwrap_or_default());
+            // An entry ends where a line does.
+            same["body"]["text"] = format!("{}\n{more}", before.strip_suffix('\n').unwrap_or(before)).into();
+        }
+        _ => entries.insert(at, entry),
+    }
 }
 
 /// Compares two texts, and shows the first lines that differ.
@@ -170,5 +176,22 @@ mod tests {
         assert_eq!(one, same("/tmp/bcd", &of("/tmp/bcd", b, a, 1_764_225_295_999, 5012)));
         assert_ne!(one, same("/tmp/a", &of("/tmp/a", a, a, 1_764_225_295_123, 5)), "two became one");
         assert_ne!(one, same("/tmp/a", &of("/tmp/a", a, b, 1_764_225_295_123, 5).replace("17", "18")));
+    }
+
+    #[test]
+    fn order_between_streams_and_cuts_within_one_may_differ_and_no_more() -> Result<()> {
+        let same = Sameness::of([])?;
+        let log = |said: &[(&str, &str)]| {
+            let entry = |((kind, text), seq): (&(&str, &str), u64)| {
+                serde_json::json!({ "seq": seq, "turn": 1, "kind": kind, "body": { "text": text } })
+            };
+            same.log(&said.iter().zip(1..).map(entry).collect::<Vec<_>>())
+        };
+        let one = log(&[("stdout", "a\nb"), ("stderr", "e"), ("process_exit", "")])?;
+        assert_eq!(one, log(&[("stdout", "a"), ("stderr", "e"), ("stdout", "b"), ("process_exit", "")])?);
+        assert_eq!(one, log(&[("stderr", "e"), ("stdout", "a\nb"), ("process_exit", "")])?);
+        assert_ne!(one, log(&[("stderr", "e"), ("stdout", "b\na"), ("process_exit", "")])?);
+        assert_ne!(one, log(&[("stderr", "e"), ("process_exit", ""), ("stdout", "a\nb")])?);
+        Ok(())
     }
 }
