@@ -408,8 +408,8 @@ impl History {
     /// The worktree of a task, if it exists.
     async fn worktree(&self, task: usize) -> Result<Option<PathBuf>> {
         let now = self.get(task).await?;
-        let path = PathBuf::from(now["workspace"]["path"].as_str().unwrap_or_default());
-        Ok(Some(path).filter(|path| path.join("README.md").is_file() && !self.away))
+        let path = now["workspace"]["path"].as_str().map(PathBuf::from);
+        Ok(path.filter(|path| path.join("README.md").is_file() && !self.away))
     }
 
     async fn person_writes(&mut self, task: usize) -> Result<()> {
