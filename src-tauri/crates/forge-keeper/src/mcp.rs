@@ -17,7 +17,7 @@ use crate::{
     client::{connect, greet, is_absent},
     stdio::{stdin, stdout},
     tools::{MAX_CALL, SECRET_VARIABLE, Secret},
-    wire::{Ask, Frame, Refusal, Tell, bytes_at, receive, receive_message, send},
+    wire::{Ask, Frame, Refusal, Tell, bytes_at, receive, receive_message},
 };
 
 /// Carries the calls of the run whose secret is in the environment, to the keeper in `root`. Returns when standard input
@@ -30,8 +30,7 @@ pub async fn carry(root: &Path, environment: impl Fn(&str) -> Option<OsString>) 
     let secret = Secret(secret.ok_or_else(|| io::Error::other(format!("{SECRET_VARIABLE} is not set")))?);
     let no_run = || io::Error::other("the run of this program has ended");
     let stream = connect(root).await.map_err(|error| if is_absent(&error) { no_run() } else { error })?;
-    let mut wire = greet(Box::new(stream), 0).await?;
-    send(&mut wire, &Ask::Call { secret }).await?;
+    let mut wire = greet(Box::new(stream), 0, Some(&Ask::Call { secret })).await?;
     match receive_message(&mut wire).await? {
         Tell::Done => {}
         Tell::Refused(Refusal::Unknown) => return Err(no_run()),

@@ -86,7 +86,7 @@ impl Greeting {
 pub async fn relay(root: &Path, program: &Path) -> io::Result<()> {
     let (stdin, mut stdout) = (stdin()?, stdout()?);
     let protocol = match reach(root, program).await {
-        Ok(stream) => match greet(Box::new(stream), 0).await {
+        Ok(stream) => match greet(Box::new(stream), 0, None).await {
             Ok(_) => PROTOCOL,
             Err(error) => match error.get_ref().and_then(|it| it.downcast_ref::<Refusal>()) {
                 Some(Refusal::Protocol { theirs }) => *theirs,

@@ -2,8 +2,8 @@
 //!
 //! A frame is `[length u32 big-endian][tag u8][rest]`: tag 0 is a message ([`Ask`] or [`Tell`]) in postcard, tag 1 is
 //! `[offset u64 little-endian][bytes]`, to the keeper for the program to read, to the engine what the spool holds.
-//! The first message of either side is `Hello` and `Welcome`; within a protocol number messages are only added at the
-//! end.
+//! The first message of either side is `Hello` and `Welcome`; what an engine asks first may follow `Hello` at once. Within
+//! a protocol number messages are only added at the end.
 
 use std::{ffi::OsString, fmt, io, path::PathBuf};
 

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use futures::{SinkExt as _, StreamExt as _};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
-use super::{ANSWERS_WITHIN, Keeper, is_final, pause::Pause, unexpected};
-use crate::wire::{Ask, Frame, Tell, Wire, message, receive, receive_message, send};
+use super::{ANSWERS_WITHIN, Keeper, answer_within, is_final, pause::Pause, unexpected};
+use crate::wire::{Ask, Frame, Tell, Wire, message, receive};
 
 /// Who answers the calls of a run.
 #[async_trait]
@@ -94,12 +94,8 @@ impl Keeper {
     }
 
     async fn begin_calls(&self, ask: &Ask) -> io::Result<(Wire, Vec<u64>)> {
-        let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
-        let begun = async {
-            send(&mut wire, ask).await?;
-            receive_message(&mut wire).await
-        };
-        match tokio::time::timeout(ANSWERS_WITHIN, begun).await.map_err(|_| io::ErrorKind::TimedOut)?? {
+        let mut wire = self.ask(ask).await?;
+        match answer_within(&mut wire, ANSWERS_WITHIN).await? {
             Tell::OpenCalls(open) => Ok((wire, open)),
             other => Err(unexpected(&other)),
         }

@@ -19,6 +19,7 @@ use std::{
 };
 
 use forge_exec::{Marker, SandboxSupport, start_apart};
+use futures::SinkExt as _;
 use tokio::{net::UnixStream, sync::OnceCell, task::JoinHandle};
 
 pub use calls::{CallAnswerer, McpProgram};
@@ -29,7 +30,7 @@ use crate::{
     BoxedStream, Connector, KeepError, KeptRun, Place, Provided, Server,
     place::socket_path,
     task::Spec,
-    wire::{Ask, PROTOCOL, Refusal, RunState, Tell, Wire, receive_message, send, wire},
+    wire::{Ask, PROTOCOL, Refusal, RunState, Tell, Wire, message, receive_message, send, wire},
 };
 
 pub use pause::Pause;
@@ -42,6 +43,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// The same for what holds files, over a slow line.
 const WRITES_WITHIN: Duration = Duration::from_secs(600);
+
+/// Of what is asked first, so many bytes go with the greeting; what is longer follows when that is answered.
+const MOST_WITH_GREETING: usize = 64 * 1024;
 
 /// Between two of them.
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
@@ -144,10 +148,11 @@ impl Keeper {
     /// # Errors
     /// When the keeper cannot be asked.
     pub async fn runs(&self) -> io::Result<Vec<RunState>> {
-        let Some(mut wire) = self.connect(false).await? else { return Ok(Vec::new()) };
+        let Some(mut wire) = self.connect(false, None).await? else { return Ok(Vec::new()) };
         // Said first: it must not leave between two questions.
         self.attend().await?;
-        match answered(&mut wire, &Ask::List).await? {
+        send(&mut wire, &Ask::List).await?;
+        match answer_within(&mut wire, ANSWERS_WITHIN).await? {
             Tell::Runs(runs) => Ok(runs),
             other => Err(unexpected(&other)),
         }
@@ -158,8 +163,9 @@ impl Keeper {
     /// # Errors
     /// When the keeper cannot be asked, or refuses.
     pub async fn forget(&self, id: &str) -> io::Result<()> {
-        let Some(mut wire) = self.connect(false).await? else { return Ok(()) };
-        match answered(&mut wire, &Ask::Forget { id: id.to_owned() }).await? {
+        let ask = Ask::Forget { id: id.to_owned() };
+        let Some(mut wire) = self.connect(false, Some(&ask)).await? else { return Ok(()) };
+        match answer_within(&mut wire, ANSWERS_WITHIN).await? {
             Tell::Done => Ok(()),
             other => Err(unexpected(&other)),
         }
@@ -204,10 +210,14 @@ impl Keeper {
         }
     }
 
+    /// Puts a question to a keeper, which is started when there is none. The answer comes next.
+    async fn ask(&self, ask: &Ask) -> io::Result<Wire> {
+        self.connect(true, Some(ask)).await?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// Asks a keeper, which is started when there is none.
     async fn asked(&self, ask: &Ask, within: Duration) -> io::Result<Tell> {
-        let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
-        answered_within(&mut wire, ask, within).await
+        answer_within(&mut self.ask(ask).await?, within).await
     }
 
     /// Says how long programs may go on without this engine from now on.
@@ -221,7 +231,7 @@ impl Keeper {
             lease.holder.take()
         };
         // One that counts down since an earlier engine went learns of it, too.
-        let told = match earlier.is_some() || self.connect(false).await?.is_some() {
+        let told = match earlier.is_some() || self.connect(false, None).await?.is_some() {
             true => self.attend().await,
             false => Ok(()),
         };
@@ -268,9 +278,9 @@ impl Keeper {
 
     /// Says on a connection of its own that this engine is there: it is for as long as that is open.
     async fn lease(&self, patience: Duration) -> io::Result<Wire> {
-        let Some(mut wire) = self.connect(true).await? else { return Err(io::ErrorKind::NotFound.into()) };
         let orphan_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
-        match answered(&mut wire, &Ask::Lease { orphan_ms }).await? {
+        let mut wire = self.ask(&Ask::Lease { orphan_ms }).await?;
+        match answer_within(&mut wire, ANSWERS_WITHIN).await? {
             Tell::Done => Ok(wire),
             other => Err(unexpected(&other)),
         }
@@ -279,15 +289,20 @@ impl Keeper {
     /// Opens or attaches. From `was_sent` on, the program may have been started.
     async fn try_open(&self, ask: &Ask, was_sent: &mut bool) -> io::Result<Option<(Wire, Opened)>> {
         self.attend().await?;
-        let Some(wire) = self.connect(matches!(ask, Ask::Open { .. })).await? else { return Ok(None) };
-        *was_sent = true;
-        follow(wire, ask).await
+        let starts = matches!(ask, Ask::Open { .. });
+        match self.connect_to_ask(starts, Some(ask), was_sent).await? {
+            Some(wire) => follow(wire).await,
+            None => Ok(None),
+        }
     }
 
     /// Goes on with a program at an offset, if the keeper that has it is there.
     async fn attach(&self, id: &str, from: u64) -> io::Result<Option<(Wire, Opened)>> {
-        let Some(wire) = self.connect(false).await? else { return Ok(None) };
-        follow(wire, &Ask::Attach { id: id.to_owned(), from }).await
+        let ask = Ask::Attach { id: id.to_owned(), from };
+        match self.connect(false, Some(&ask)).await? {
+            Some(wire) => follow(wire).await,
+            None => Ok(None),
+        }
     }
 
     /// Ends what a program left whose keeper was killed. A keeper on another machine did so when it began.
@@ -297,8 +312,19 @@ impl Keeper {
         }
     }
 
-    /// A connection on which both have said who they are; none when no keeper is there and none is to be started.
-    async fn connect(&self, starts: bool) -> io::Result<Option<Wire>> {
+    /// A connection on which both have said who they are, and something is asked: its answer comes next. None when no keeper
+    /// is there and none is to be started. What is asked may be asked again when a keeper goes just then.
+    async fn connect(&self, starts: bool, ask: Option<&Ask>) -> io::Result<Option<Wire>> {
+        self.connect_to_ask(starts, ask, &mut false).await
+    }
+
+    /// The same, told whether a keeper may have got the question.
+    async fn connect_to_ask(
+        &self,
+        starts: bool,
+        ask: Option<&Ask>,
+        was_sent: &mut bool,
+    ) -> io::Result<Option<Wire>> {
         let mut failed: io::Error = io::ErrorKind::NotFound.into();
         for tried in 0..TRIES {
             if tried > 0 {
@@ -314,7 +340,8 @@ impl Keeper {
                     continue;
                 }
             };
-            match greet(stream, self.inner.epoch).await {
+            *was_sent = true;
+            match greet(stream, self.inner.epoch, ask).await {
                 Ok(wire) => return Ok(Some(wire)),
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::TimedOut) =>
@@ -373,19 +400,41 @@ pub(crate) async fn start(program: &Path, root: &Path) -> io::Result<()> {
     start_apart(program, &args, log).await
 }
 
-/// Says who asks.
-pub(crate) async fn greet(stream: BoxedStream, epoch: u64) -> io::Result<Wire> {
+/// Says who asks, and what, so that one way there and back does for both. The answer to the question comes next.
+pub(crate) async fn greet(stream: BoxedStream, epoch: u64, ask: Option<&Ask>) -> io::Result<Wire> {
     let mut wire = wire(stream);
-    match answered(&mut wire, &Ask::Hello { protocol: PROTOCOL, epoch }).await? {
-        Tell::Welcome { .. } => Ok(wire),
-        Tell::Refused(refusal) => Err(io::Error::new(io::ErrorKind::Unsupported, refusal)),
-        other => Err(unexpected(&other)),
+    let hello = message(&Ask::Hello { protocol: PROTOCOL, epoch })?;
+    let ask = ask.map(message).transpose()?;
+    let (with_it, behind) = match ask {
+        Some(ask) if ask.len() > MOST_WITH_GREETING => (None, Some(ask)),
+        ask => (ask, None),
+    };
+    let greeted = async {
+        let said = match with_it {
+            Some(ask) => match wire.feed(hello).await {
+                Ok(()) => wire.send(ask).await,
+                failed => failed,
+            },
+            None => wire.send(hello).await,
+        };
+        // One that refuses may be gone before it has read all; why is said then.
+        match receive_message(&mut wire).await {
+            Ok(Tell::Welcome { .. }) => said,
+            Ok(Tell::Refused(refusal)) => Err(io::Error::new(io::ErrorKind::Unsupported, refusal)),
+            Ok(other) => Err(unexpected(&other)),
+            Err(error) => said.and(Err(error)),
+        }
+    };
+    tokio::time::timeout(ANSWERS_WITHIN, greeted).await.map_err(|_| io::ErrorKind::TimedOut)??;
+    if let Some(ask) = behind {
+        let sent = tokio::time::timeout(WRITES_WITHIN, wire.send(ask)).await;
+        sent.map_err(|_| io::ErrorKind::TimedOut)??;
     }
+    Ok(wire)
 }
 
-/// Opens or attaches on a connection; nothing when the keeper does not know the program.
-async fn follow(mut wire: Wire, ask: &Ask) -> io::Result<Option<(Wire, Opened)>> {
-    send(&mut wire, ask).await?;
+/// What became of opening or attaching; nothing when the keeper does not know the program.
+async fn follow(mut wire: Wire) -> io::Result<Option<(Wire, Opened)>> {
     match receive_message(&mut wire).await? {
         Tell::Opened(opened) => Ok(Some((wire, Opened::from(*opened)))),
         Tell::Refused(Refusal::Unknown) => Ok(None),
@@ -398,17 +447,9 @@ fn is_final(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData || error.get_ref().is_some_and(|it| it.is::<Refusal>())
 }
 
-/// Asks, and waits for the answer.
-async fn answered(wire: &mut Wire, ask: &Ask) -> io::Result<Tell> {
-    answered_within(wire, ask, ANSWERS_WITHIN).await
-}
-
-async fn answered_within(wire: &mut Wire, ask: &Ask, within: Duration) -> io::Result<Tell> {
-    let answered = async {
-        send(wire, ask).await?;
-        receive_message(wire).await
-    };
-    tokio::time::timeout(within, answered).await.map_err(|_| io::ErrorKind::TimedOut)?
+/// The answer to what was asked.
+async fn answer_within(wire: &mut Wire, within: Duration) -> io::Result<Tell> {
+    tokio::time::timeout(within, receive_message(wire)).await.map_err(|_| io::ErrorKind::TimedOut)?
 }
 
 fn unexpected(tell: &Tell) -> io::Error {

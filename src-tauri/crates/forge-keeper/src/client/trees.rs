@@ -104,21 +104,21 @@ impl Keeper {
     /// # Errors
     /// When the machine cannot be reached.
     pub async fn far_trees(&self, sizes: bool) -> Result<Vec<FarTreeState>, TransferError> {
-        let mut wire = self.to_transfer().await?;
-        ask(&mut wire, &Ask::Trees { sizes }).await?;
+        let mut wire = self.to_transfer(&Ask::Trees { sizes }).await?;
         match answer(&mut wire).await? {
             Tell::Trees(trees) => Ok(trees),
             other => Err(unexpected(&other)),
         }
     }
 
-    async fn to_transfer(&self) -> Result<Wire, TransferError> {
-        let connected = async {
+    /// Puts a question. The answer comes next.
+    async fn to_transfer(&self, ask: &Ask) -> Result<Wire, TransferError> {
+        let asked = async {
             // A keeper that no engine needs leaves.
             self.attend().await?;
-            self.connect(true).await?.ok_or_else(|| io::ErrorKind::NotFound.into())
+            self.ask(ask).await
         };
-        connected.await.map_err(unreachable)
+        asked.await.map_err(unreachable)
     }
 }
 
@@ -134,16 +134,15 @@ impl FarTree {
     /// # Errors
     /// When the machine cannot be reached, or refuses.
     pub async fn stand(&self) -> Result<Standing, TransferError> {
-        let mut wire = self.keeper.to_transfer().await?;
-        self.stand_on(&mut wire).await
+        self.ask_to_stand().await.map(|(_, standing)| standing)
     }
 
-    async fn stand_on(&self, wire: &mut Wire) -> Result<Standing, TransferError> {
-        ask(wire, &Ask::Stand(self.place.clone())).await?;
-        match answer(wire).await? {
+    async fn ask_to_stand(&self) -> Result<(Wire, Standing), TransferError> {
+        let mut wire = self.keeper.to_transfer(&Ask::Stand(self.place.clone())).await?;
+        match answer(&mut wire).await? {
             Tell::Stands(standing) => {
                 self.path.get_or_init(|| standing.path.clone());
-                Ok(standing)
+                Ok((wire, standing))
             }
             other => Err(unexpected(&other)),
         }
@@ -155,9 +154,8 @@ impl FarTree {
     /// All of [`TransferError`] but `LocalChanges`. `Foreign` when what is there was not sent or fetched by this store.
     pub async fn send(&self, tree: &Tree) -> Result<Sent, TransferError> {
         let store = tree.open().await?;
-        let snapshot = store.snapshot().await?;
-        let mut wire = self.keeper.to_transfer().await?;
-        let standing = self.stand_on(&mut wire).await?;
+        let snapshot = async { Ok::<_, TransferError>(store.snapshot().await?) };
+        let (snapshot, (wire, standing)) = tokio::try_join!(snapshot, self.ask_to_stand())?;
         let mut sent = Sent { changed: false, left_out: snapshot.left_out.clone(), bytes: 0 };
         if standing.holds.as_ref() != Some(&snapshot.id) {
             if standing.holds.is_some() && standing.holds != store.held() {
@@ -182,10 +180,7 @@ impl FarTree {
         let Snapshot { id, roots, .. } = snapshot.clone();
         ask(&mut wire, &Ask::Receive { place: self.place.clone(), manner, snapshot: id, roots }).await?;
         let mut packing = store.pack(snapshot, haves).await?;
-        match answered(&mut wire).await? {
-            Tell::Working => {}
-            other => return Err(unexpected(&other)),
-        }
+        // Where it refuses, that comes while the pack is sent.
         let (mut to_keeper, mut from_keeper) = wire.split();
         let mut offset = 0;
         while let Some(chunk) = packing.chunk().await? {
@@ -246,8 +241,7 @@ impl FarTree {
 
     /// Has a snapshot told, and stores what comes of it.
     async fn ask_for(&self, store: &Store, what: &Ask) -> Result<Came, TransferError> {
-        let mut wire = self.keeper.to_transfer().await?;
-        ask(&mut wire, what).await?;
+        let mut wire = self.keeper.to_transfer(what).await?;
         let (snapshot, left_out, follows) = match answer(&mut wire).await? {
             Tell::Collected { snapshot, left_out, follows, .. } => (snapshot, left_out, follows),
             other => return Err(unexpected(&other)),
@@ -278,8 +272,7 @@ impl FarTree {
     /// # Errors
     /// When the machine cannot be reached, or refuses.
     pub async fn remove(&self) -> Result<(), TransferError> {
-        let mut wire = self.keeper.to_transfer().await?;
-        ask(&mut wire, &Ask::Remove { task: self.place.task.clone() }).await?;
+        let mut wire = self.keeper.to_transfer(&Ask::Remove { task: self.place.task.clone() }).await?;
         match answer(&mut wire).await? {
             Tell::Done => Ok(()),
             other => Err(unexpected(&other)),
