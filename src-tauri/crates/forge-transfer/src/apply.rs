@@ -70,20 +70,26 @@ impl Store {
             return Err(Fault::damaged(String::from_utf8_lossy(&reached.stderr).trim().to_owned()));
         }
         let listed = self.git(&["ls-tree", "-z", "--name-only", &format!("{id}:git")]).ok().await?;
-        let (mut state, mut large) = (None, Vec::new());
-        for name in crate::git::records(&listed) {
-            let name = String::from_utf8_lossy(name).into_owned();
-            let content = self.git(&["cat-file", "blob", &format!("{id}:git/{name}")]).ok().await?;
-            match name.as_str() {
-                "state" => {
-                    let read: State = postcard::from_bytes(&content)
-                        .map_err(|_| Fault::damaged("the state of its git directory cannot be read"))?;
-                    read.check()?;
-                    state = Some(read);
-                }
-                "index" | "packed-refs" => large.push((name, content)),
-                shared if is_shared_index(shared) => large.push((name, content)),
-                _ => return Err(Fault::damaged(format!("`{name}` is no file of a git directory"))),
+        let names: Vec<String> =
+            crate::git::records(&listed).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        if let Some(name) = names.iter().find(|name| {
+            !matches!(name.as_str(), "state" | "index" | "packed-refs") && !is_shared_index(name)
+        }) {
+            return Err(Fault::damaged(format!("`{name}` is no file of a git directory")));
+        }
+        let asked: String = names.iter().map(|name| format!("{id}:git/{name}\n")).collect();
+        let told = self.git(&["cat-file", "--batch", "--buffer"]).input(asked.into_bytes()).ok().await?;
+        let (mut state, mut large, mut rest) = (None, Vec::new(), told.as_slice());
+        for name in names {
+            let content = next_content(&mut rest)
+                .ok_or_else(|| Fault::damaged(format!("`{name}` of its git directory cannot be read")))?;
+            if name == "state" {
+                let read: State = postcard::from_bytes(content)
+                    .map_err(|_| Fault::damaged("the state of its git directory cannot be read"))?;
+                read.check()?;
+                state = Some(read);
+            } else {
+                large.push((name, content.to_vec()));
             }
         }
         let state = state.ok_or_else(|| Fault::damaged("it says nothing of its git directory"))?;
@@ -235,6 +241,15 @@ impl Tree {
         let listed = String::from_utf8_lossy(&listed).into_owned();
         Ok(listed.lines().filter(|line| is_oid(line)).map(str::to_owned).collect())
     }
+}
+
+/// The next object of what `git cat-file --batch` prints: `<name> <type> <size>`, a line break, the content, a line break.
+fn next_content<'t>(told: &mut &'t [u8]) -> Option<&'t [u8]> {
+    let end = told.iter().position(|byte| *byte == b'\n')?;
+    let size = std::str::from_utf8(told.get(..end)?).ok()?.rsplit(' ').next()?.parse::<usize>().ok()?;
+    let content = told.get(end + 1..end + 1 + size)?;
+    *told = told.get(end + 2 + size..)?;
+    Some(content)
 }
 
 /// Opens a git directory. One that is made here takes the place of whatever has its name.

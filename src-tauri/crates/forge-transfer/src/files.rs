@@ -25,10 +25,12 @@ use crate::{
 pub(crate) const LINK: &str = "160000";
 
 /// An entry of an index.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) mode: String,
     pub(crate) oid: String,
+    /// Which side of a conflict it is; `0` for none.
+    stage: String,
     pub(crate) path: Vec<u8>,
 }
 
@@ -38,29 +40,28 @@ pub(crate) struct Files {
     pub(crate) left_out: Vec<PathBuf>,
     /// What the index of the git directory names.
     pub(crate) staged: Vec<Entry>,
+    /// Whether it names just these files.
+    pub(crate) are_staged: bool,
 }
 
 impl Store {
     /// Brings the store's index to the files of the worktree, and writes it as a tree.
     pub(crate) async fn files(&self, state: &State) -> Result<Files, Fault> {
         let real = self.path("scratch/index");
-        let staged = match real.exists() {
-            true => self.listed(&real).await?,
-            false => Vec::new(),
-        };
+        let (staged, known) = tokio::try_join!(self.listed(&real), self.own_entries())?;
         let own = self.path("index");
-        let mut is_seeded = false;
+        let (mut known, mut is_seeded) = (known, false);
         if !own.exists() && real.exists() && self.may_seed(&staged, state) {
             is_seeded = self.seed(&real, &own).await?;
+            known = self.own_entries().await?;
         }
-        let mut known = self.own_entries().await?;
-        let mut others = self.others().await?;
+        let (mut others, mut changed) = tokio::try_join!(self.others(), self.changed(&known))?;
         if is_seeded && others.iter().any(|path| is_attributes(path)) {
             remove(&own).map_err(Fault::io("remove", &own))?;
-            known = Vec::new();
+            (known, changed) = (Vec::new(), Vec::new());
             others = self.others().await?;
         }
-        let mut paths: BTreeSet<Vec<u8>> = known.iter().map(|entry| entry.path.clone()).collect();
+        let mut paths: BTreeSet<Vec<u8>> = changed.into_iter().collect();
         let mut left_out = BTreeSet::new();
         for path in others {
             match path.strip_suffix(b"/") {
@@ -68,20 +69,23 @@ impl Store {
                 None => drop(paths.insert(path)),
             }
         }
+        let known_paths: HashSet<&[u8]> = known.iter().map(|entry| entry.path.as_slice()).collect();
         let links: HashMap<&[u8], &str> = staged
             .iter()
             .filter(|entry| entry.mode == LINK)
             .map(|entry| (entry.path.as_slice(), entry.oid.as_str()))
             .collect();
-        paths.extend(staged.iter().map(|entry| entry.path.clone()));
+        let is_looked_at =
+            |entry: &&Entry| entry.mode == LINK || !known_paths.contains(entry.path.as_slice());
+        paths.extend(staged.iter().chain(&known).filter(is_looked_at).map(|entry| entry.path.clone()));
         let worktree = self.tree.worktree.clone();
         let is_link = links.keys().map(|path| path.to_vec()).collect();
         let looked = tokio::task::spawn_blocking(move || Sorted::look(&worktree, paths, &is_link)).await?;
         let sorted = looked.map_err(Fault::io("read", &self.tree.worktree))?;
         left_out.extend(sorted.left_out);
-        let known_paths: HashSet<&[u8]> = known.iter().map(|entry| entry.path.as_slice()).collect();
         let gone = sorted.gone.iter().filter(|path| known_paths.contains(path.as_slice()));
         let gone = joined(gone.map(Vec::as_slice));
+        let are_known = gone.is_empty() && sorted.links.is_empty() && sorted.present.is_empty();
         if !gone.is_empty() {
             self.update(&["update-index", "-z", "--force-remove", "--stdin"], gone).await?;
         }
@@ -94,22 +98,29 @@ impl Store {
             self.update(&["update-index", "-z", "--index-info"], joined(lines.iter().map(Vec::as_slice)))
                 .await?;
         }
-        let present = joined(sorted.present.iter().map(Vec::as_slice));
-        self.update(&["update-index", "-z", "--add", "--replace", "--remove", "--stdin"], present).await?;
+        if !sorted.present.is_empty() {
+            let present = joined(sorted.present.iter().map(Vec::as_slice));
+            self.update(&["update-index", "-z", "--add", "--replace", "--remove", "--stdin"], present)
+                .await?;
+        }
         let tree = self.git(&["write-tree", "--missing-ok"]).in_worktree(&self.tree.worktree).line().await?;
         if !is_oid(&tree) {
             return Err(Fault::damaged("git wrote no tree of the files"));
         }
         let left_out = left_out.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(&path))).collect();
-        Ok(Files { tree, left_out, staged })
+        let are_staged = are_known && staged == known;
+        Ok(Files { tree, left_out, staged, are_staged })
     }
 
     async fn update(&self, args: &[&str], input: Vec<u8>) -> Result<(), Fault> {
         self.git(args).in_worktree(&self.tree.worktree).input(input).ok().await.map(drop)
     }
 
-    /// What an index lists; nothing for one that git refuses.
+    /// What an index lists; nothing for one that is not there, or that git refuses.
     async fn listed(&self, index: &Path) -> Result<Vec<Entry>, Fault> {
+        if !index.exists() {
+            return Ok(Vec::new());
+        }
         let listed = self
             .git(&["ls-files", "-z", "--stage"])
             .in_worktree(&self.tree.worktree)
@@ -125,12 +136,34 @@ impl Store {
     /// What the store's index lists. One that is damaged is made anew.
     async fn own_entries(&self) -> Result<Vec<Entry>, Fault> {
         let own = self.path("index");
+        if !own.exists() {
+            return Ok(Vec::new());
+        }
         let listed = self.git(&["ls-files", "-z", "--stage"]).in_worktree(&self.tree.worktree).run().await?;
         if listed.exit == Exit::Code(0) {
             return Ok(records(&listed.stdout).filter_map(entry).collect());
         }
         remove(&own).map_err(Fault::io("remove", &own))?;
         Ok(Vec::new())
+    }
+
+    /// Of what the store's index has, that whose file is another one by its times or is gone; all of it where git could not
+    /// look everywhere.
+    async fn changed(&self, known: &[Entry]) -> Result<Vec<Vec<u8>>, Fault> {
+        if known.is_empty() {
+            return Ok(Vec::new());
+        }
+        let listed = self
+            .git(&["diff-files", "-z", "--name-only", "--ignore-submodules=all"])
+            .in_worktree(&self.tree.worktree)
+            .run()
+            .await?;
+        Ok(match listed.exit {
+            Exit::Code(0) if listed.stderr.is_empty() => {
+                records(&listed.stdout).map(<[u8]>::to_vec).collect()
+            }
+            _ => known.iter().map(|entry| entry.path.clone()).collect(),
+        })
     }
 
     /// Files that the store's index has not and that are not ignored, and repositories, which end in `/`.
@@ -180,8 +213,9 @@ fn entry(record: &[u8]) -> Option<Entry> {
     let at = record.iter().position(|byte| *byte == b'\t')?;
     let about = std::str::from_utf8(record.get(..at)?).ok()?;
     let mut words = about.split(' ');
-    let (mode, oid) = (words.next()?.to_owned(), words.next()?.to_owned());
-    Some(Entry { mode, oid, path: record.get(at + 1..)?.to_vec() })
+    let mut word = || words.next().map(str::to_owned);
+    let (mode, oid, stage) = (word()?, word()?, word()?);
+    Some(Entry { mode, oid, stage, path: record.get(at + 1..)?.to_vec() })
 }
 
 fn is_attributes(path: &[u8]) -> bool {

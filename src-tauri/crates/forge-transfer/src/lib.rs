@@ -26,6 +26,7 @@ mod kept;
 mod look;
 mod made;
 pub mod names;
+mod object;
 mod pack;
 pub mod quote;
 mod record;

@@ -18,12 +18,16 @@ use crate::{
     Fault, Store,
     files::{Files, LINK},
     names::is_oid,
+    object::{self, TreeEntry},
     safe::{self, Folder},
     state::{State, large_names},
     store::remove,
 };
 
 const EXCLUDE: &str = "info/exclude";
+
+/// How the part of an index begins that names the sides of conflicts that were resolved.
+const RESOLVED: &[u8] = b"REUC";
 
 /// How often a snapshot is tried while programs write.
 const TRIES: usize = 5;
@@ -65,42 +69,36 @@ impl Store {
         }
         let state = postcard::to_stdvec(&state).map_err(|error| Fault::damaged(error.to_string()))?;
         let roots_text: String = roots.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect();
-        let scratch = [("state", state.as_slice()), ("roots", roots_text.as_bytes())];
-        for (name, content) in scratch {
-            let path = self.path("scratch").join(name);
-            fs::write(&path, content).map_err(Fault::io("write", &path))?;
-        }
-        let names: Vec<&str> =
-            ["roots", "state"].into_iter().chain(large.iter().map(String::as_str)).collect();
-        let input: String = names.iter().map(|name| format!("scratch/{name}\n")).collect();
-        let hashed = self
-            .git(&["hash-object", "-w", "--no-filters", "--stdin-paths"])
-            .input(input.into())
-            .ok()
-            .await?;
-        let hashed = String::from_utf8_lossy(&hashed).into_owned();
-        let blobs: Vec<&str> = hashed.lines().collect();
-        let (Some((roots_blob, rest)), true) = (blobs.split_first(), blobs.len() == names.len()) else {
-            return Err(Fault::damaged("git did not store every file"));
-        };
-        let git: Vec<(String, &str, String)> = names
-            .iter()
-            .skip(1)
-            .zip(rest)
-            .map(|(name, oid)| ((*name).to_owned(), "blob", (*oid).to_owned()))
-            .collect();
-        let git = self.make_tree(&git).await?;
-        let index: Vec<(String, &str, String)> =
-            index.iter().map(|(oid, kind)| (oid.clone(), kind.as_str(), oid.clone())).collect();
-        let index = self.make_tree(&index).await?;
-        let id = self
-            .make_tree(&[
-                ("files".to_owned(), "tree", files.tree),
-                ("git".to_owned(), "tree", git),
-                ("index".to_owned(), "tree", index),
-                ("roots".to_owned(), "blob", (*roots_blob).to_owned()),
+        let (objects, scratch) = (self.path("objects"), self.path("scratch"));
+        let (is_sha256, tree) = (self.is_sha256(), files.tree);
+        let write = move || -> io::Result<String> {
+            let blob = |content: &[u8]| object::write_blob(&objects, content, is_sha256);
+            let tree_of = |entries: &[(&str, bool, &str)]| {
+                let entries = entries.iter().map(|&(name, is_tree, oid)| TreeEntry { name, is_tree, oid });
+                object::write_tree(&objects, entries.collect(), is_sha256)
+            };
+            let roots = blob(roots_text.as_bytes())?;
+            let mut git = vec![("state".to_owned(), blob(&state)?)];
+            for name in large {
+                let oid = blob(&fs::read(scratch.join(&name))?)?;
+                git.push((name, oid));
+            }
+            let git: Vec<_> = git.iter().map(|(name, oid)| (name.as_str(), false, oid.as_str())).collect();
+            let index: Vec<_> = index
+                .iter()
+                .filter(|(_, kind)| matches!(kind.as_str(), "blob" | "tree"))
+                .map(|(oid, kind)| (oid.as_str(), kind == "tree", oid.as_str()))
+                .collect();
+            let (git, index) = (tree_of(&git)?, tree_of(&index)?);
+            tree_of(&[
+                ("files", true, &tree),
+                ("git", true, &git),
+                ("index", true, &index),
+                ("roots", false, &roots),
             ])
-            .await?;
+        };
+        let written = tokio::task::spawn_blocking(write).await?;
+        let id = written.map_err(Fault::io("write", self.path("objects")))?;
         Ok(Snapshot { id, roots, left_out: files.left_out })
     }
 
@@ -127,18 +125,6 @@ impl Store {
         let packed = fs::read(self.path("scratch/packed-refs")).unwrap_or_default();
         let Some(head) = head(&state, &packed) else { return Ok(true) };
         Ok(!self.existing(vec![head]).await?.is_empty())
-    }
-
-    async fn make_tree(&self, entries: &[(String, &str, String)]) -> Result<String, Fault> {
-        let lines = entries.iter().filter_map(|(name, kind, oid)| {
-            let mode = match *kind {
-                "blob" => "100644",
-                "tree" => "040000",
-                _ => return None,
-            };
-            Some(format!("{mode} {kind} {oid}\t{name}\n"))
-        });
-        self.git(&["mktree"]).input(lines.collect::<String>().into_bytes()).line().await
     }
 
     /// Whether the worktree's files differ from those of the last transfer.
@@ -193,16 +179,25 @@ impl Store {
         if files.staged.is_empty() {
             return Ok(Vec::new());
         }
+        let index = self.path("scratch/index");
+        let content = fs::read(&index).map_err(Fault::io("read", &index))?;
+        if files.are_staged && !content.windows(RESOLVED.len()).any(|at| at == RESOLVED) {
+            return Ok(Vec::new());
+        }
         let mut input = format!("^{}\n", files.tree);
-        if let Some(head) = head(state, packed)
-            && self.git(&["rev-parse", "-q", "--verify", &format!("{head}^{{tree}}")]).run().await?.exit
-                == Exit::Code(0)
-        {
+        if let Some(head) = head(state, packed) {
             input.push_str(&format!("^{head}^{{tree}}\n"));
         }
         let listed = self
-            .git(&["rev-list", "--objects", "--no-object-names", "--indexed-objects", "--stdin"])
-            .env("GIT_INDEX_FILE", self.path("scratch/index"))
+            .git(&[
+                "rev-list",
+                "--objects",
+                "--no-object-names",
+                "--ignore-missing",
+                "--indexed-objects",
+                "--stdin",
+            ])
+            .env("GIT_INDEX_FILE", &index)
             .input(input.into_bytes())
             .run()
             .await?;
