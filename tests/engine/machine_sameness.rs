@@ -94,8 +94,11 @@ pub(crate) async fn outcome(
 ) -> Result<Outcome> {
     // Who commits is the user here, and nobody there. The maintenance that git leaves running after a commit may or may
     // not be seen when the agent ends.
-    let maintenance =
-        [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "maintenance.auto"), ("GIT_CONFIG_VALUE_0", "false")];
+    let maintenance = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "maintenance.auto"),
+        ("GIT_CONFIG_VALUE_0", "false"),
+    ];
     let env: BTreeMap<_, _> = HERMETIC_GIT.into_iter().chain(maintenance).collect();
     let config = json!({ "command": script, "env": env });
     let new = json!({ "name": name, "adapter": "shell", "config": config, "max_concurrent": 8 });

@@ -271,8 +271,9 @@ impl OpenConnection {
     async fn to(server: &Served) -> Result<Self> {
         let host = server.url.strip_prefix("http://").context("no http")?;
         let token = server.token.as_deref().context("no token")?;
-        let head =
-            format!("HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json");
+        let head = format!(
+            "HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json"
+        );
         Ok(Self { stream: BufReader::new(TcpStream::connect(host).await?), head })
     }
 

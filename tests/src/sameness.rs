@@ -182,9 +182,7 @@ mod tests {
     fn order_between_streams_and_cuts_within_one_may_differ_and_no_more() -> Result<()> {
         let same = Sameness::of([])?;
         let log = |said: &[(&str, &str)]| {
-            let entry = |((kind, text), seq): (&(&str, &str), u64)| {
-                serde_json::json!({ "seq": seq, "turn": 1, "kind": kind, "body": { "text": text } })
-            };
+            let entry = |((kind, text), seq): (&(&str, &str), u64)| serde_json::json!({ "seq": seq, "turn": 1, "kind": kind, "body": { "text": text } });
             same.log(&said.iter().zip(1..).map(entry).collect::<Vec<_>>())
         };
         let one = log(&[("stdout", "a\nb"), ("stderr", "e"), ("process_exit", "")])?;
