@@ -48,14 +48,15 @@ impl Store {
     /// Brings the store's index to the files of the worktree, and writes it as a tree.
     pub(crate) async fn files(&self, state: &State) -> Result<Files, Fault> {
         let real = self.path("scratch/index");
-        let (staged, known) = tokio::try_join!(self.listed(&real), self.own_entries())?;
+        let (staged, known) = tokio::try_join!(Box::pin(self.listed(&real)), Box::pin(self.own_entries()))?;
         let own = self.path("index");
         let (mut known, mut is_seeded) = (known, false);
         if !own.exists() && real.exists() && self.may_seed(&staged, state) {
             is_seeded = self.seed(&real, &own).await?;
             known = self.own_entries().await?;
         }
-        let (mut others, mut changed) = tokio::try_join!(self.others(), self.changed(&known))?;
+        let (mut others, mut changed) =
+            tokio::try_join!(Box::pin(self.others()), Box::pin(self.changed(&known)))?;
         if is_seeded && others.iter().any(|path| is_attributes(path)) {
             remove(&own).map_err(Fault::io("remove", &own))?;
             (known, changed) = (Vec::new(), Vec::new());

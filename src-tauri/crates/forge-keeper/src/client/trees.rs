@@ -155,7 +155,8 @@ impl FarTree {
     pub async fn send(&self, tree: &Tree) -> Result<Sent, TransferError> {
         let store = tree.open().await?;
         let snapshot = async { Ok::<_, TransferError>(store.snapshot().await?) };
-        let (snapshot, (wire, standing)) = tokio::try_join!(snapshot, self.ask_to_stand())?;
+        let (snapshot, (wire, standing)) =
+            tokio::try_join!(Box::pin(snapshot), Box::pin(self.ask_to_stand()))?;
         let mut sent = Sent { changed: false, left_out: snapshot.left_out.clone(), bytes: 0 };
         if standing.holds.as_ref() != Some(&snapshot.id) {
             if standing.holds.is_some() && standing.holds != store.held() {
