@@ -26,13 +26,13 @@ async fn start_question_and_end_take_few_round_trips() {
     since("connection", 11);
     let keeper = machine.keeper(1, LONG);
     keeper.runs().await.unwrap();
-    since("first question to the keeper", 5);
+    since("first question to the keeper", 4);
     let mut run = script("a", "echo what; read answer; echo got $answer; read more");
     let (input, stdin) = tokio::sync::mpsc::channel(1);
     run.command.stdin = Stdin::Stream(stdin);
     let mut following = Following::of(keeper.open(run).await.unwrap());
     following.until("what\n".len()).await;
-    since("start", 3);
+    since("start", 2);
     input.send(b"word\n".to_vec()).await.unwrap();
     following.until("what\ngot word\n".len()).await;
     since("answer to a question", 2);
@@ -42,7 +42,7 @@ async fn start_question_and_end_take_few_round_trips() {
     assert_eq!(printed.out, b"what\ngot word\n");
     since("end", 2);
     keeper.forget("a").await.unwrap();
-    since("forgetting", 3);
+    since("forgetting", 2);
 }
 
 #[tokio::test]
