@@ -15,6 +15,8 @@ use flate2::{Compression, write::ZlibEncoder};
 use sha1::Sha1;
 use sha2::Sha256;
 
+use crate::store;
+
 /// An entry of a tree that is made here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TreeEntry<'n> {
@@ -61,6 +63,8 @@ fn write(objects: &Path, kind: &str, content: &[u8], is_sha256: bool) -> io::Res
     fs::create_dir_all(&folder)?;
     // git knows names that begin so for those of files that are being written.
     let fresh = folder.join(format!("tmp_obj_{name}"));
+    // What a crash left cannot be written to any more.
+    store::remove(&fresh)?;
     let mut file = ZlibEncoder::new(File::create(&fresh)?, Compression::fast());
     for part in parts {
         file.write_all(part)?;

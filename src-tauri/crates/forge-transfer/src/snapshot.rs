@@ -26,6 +26,9 @@ use crate::{
 
 const EXCLUDE: &str = "info/exclude";
 
+/// How long the name of an object is by SHA-256.
+const SHA256_NAME: usize = 64;
+
 /// How the part of an index begins that names the sides of conflicts that were resolved.
 const RESOLVED: &[u8] = b"REUC";
 
@@ -70,7 +73,8 @@ impl Store {
         let state = postcard::to_stdvec(&state).map_err(|error| Fault::damaged(error.to_string()))?;
         let roots_text: String = roots.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect();
         let (objects, scratch) = (self.path("objects"), self.path("scratch"));
-        let (is_sha256, tree) = (self.is_sha256(), files.tree);
+        // As git named this one: what holds for both ends may not be known here.
+        let (is_sha256, tree) = (files.tree.len() == SHA256_NAME, files.tree);
         let write = move || -> io::Result<String> {
             let blob = |content: &[u8]| object::write_blob(&objects, content, is_sha256);
             let tree_of = |entries: &[(&str, bool, &str)]| {

@@ -125,11 +125,6 @@ impl Store {
         Git::new(&self.tree, args)
     }
 
-    /// Whether names of objects are SHA-256.
-    pub(crate) fn is_sha256(&self) -> bool {
-        self.tree.manner.as_ref().is_some_and(|manner| manner.is_sha256)
-    }
-
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.tree.store.join(name)
     }
