@@ -974,6 +974,58 @@ export type ConflictText = {
 	size: number | null,
 };
 
+/**  How containers of a machine are made. Exactly one of `image`, `containerfile` and `devcontainer` is given. */
+export type ContainerConfig = {
+	/**  What runs them. */
+	engine?: ContainerEngine,
+	/**  The name of an image, which is pulled when it is missing. */
+	image?: string | null,
+	/**  The absolute path of a Containerfile, whose folder the image is built from. */
+	containerfile?: string | null,
+	/**  The absolute path of a devcontainer.json, whose folder the image is built from. */
+	devcontainer?: string | null,
+	/**  What they reach. */
+	network?: ContainerNetwork,
+	/**  The most memory, in MiB; without limit when absent. */
+	memory_mb?: number | null,
+	/**  The most processor time, in processors; without limit when absent. */
+	cpus?: number | null,
+	/**  The most processes and threads; as podman or docker decides when absent. */
+	pids?: number | null,
+	/**  What they see of this computer; nothing when empty. */
+	mounts?: ContainerMount[],
+	/**  The user in them, by name or numbers; that of the image when absent. */
+	user?: string | null,
+};
+
+/**  What runs containers. */
+export type ContainerEngine = 
+/**  podman when it can be used, else docker. */
+"auto" | 
+/**  podman. */
+"podman" | 
+/**  docker. */
+"docker";
+
+/**  A folder or file of this computer that a container sees. */
+export type ContainerMount = {
+	/**  The absolute path on this computer. */
+	source: string,
+	/**  The absolute path in the container. */
+	target: string,
+	/**  Whether the container cannot write to it. */
+	read_only?: boolean,
+};
+
+/**  What a container reaches. */
+export type ContainerNetwork = 
+/**  Nothing. */
+"none" | 
+/**  What this computer reaches, and this computer's own services. */
+"host" | 
+/**  What podman or docker provides when nothing is said. */
+"default";
+
 /**  Whether one file exports what another takes from it. */
 export type ContractCheck = {
 	/**  Null when it cannot be known: then it counts neither way. */
@@ -1310,12 +1362,14 @@ export type CreateComment = {
 	text: string,
 };
 
-/**  A machine to add. */
+/**  A machine to add; with `ssh` or `container`. */
 export type CreateMachine = {
 	/**  Name; unique. */
 	name: string,
 	/**  How `ssh` reaches it. */
-	ssh: SshConfig,
+	ssh?: SshConfig | null,
+	/**  How its containers are made, one for each task. */
+	container?: ContainerConfig | null,
 	/**  The folder of Forge there; `~/.forge` when absent. */
 	root?: string | null,
 	/**  What tasks ask for. */
@@ -2191,6 +2245,30 @@ export type Fixes = {
 	drafts: FixDraft[],
 };
 
+/**  A folder in a folder. */
+export type FolderEntry = {
+	/**  Its name. */
+	name: string,
+	/**  Its full path. */
+	path: string,
+	/**  Whether it is a git repository. */
+	is_repository: boolean,
+};
+
+/**  The folders in a folder, without hidden ones. */
+export type FolderListing = {
+	/**  Full path of the folder. */
+	path: string,
+	/**  Full path of the folder that it is in; none for the root. */
+	parent: string | null,
+	/**  Whether the folder is a git repository. */
+	is_repository: boolean,
+	/**  The folders in it, by name. */
+	folders: FolderEntry[],
+	/**  Whether there are more than are listed. */
+	truncated: boolean,
+};
+
 /**  A message to an agent. */
 export type FollowUp = {
 	/**  The run. */
@@ -2710,6 +2788,12 @@ export type ListCosts = {
 	cursor?: string | null,
 };
 
+/**  A folder of the computer on which the engine runs. */
+export type ListFolders = {
+	/**  Its full path; where repositories of the user are likely when absent. */
+	path?: string | null,
+};
+
 /**  Which lessons to list. */
 export type ListKnowledge = {
 	/**  The project. */
@@ -2870,8 +2954,10 @@ export type Machine = {
 	name: string,
 	/**  How it is reached. */
 	kind: MachineKind,
-	/**  How `ssh` reaches it. */
-	ssh: SshConfig,
+	/**  How `ssh` reaches it; of a machine of that kind alone. */
+	ssh?: SshConfig | null,
+	/**  How its containers are made; of a machine of that kind alone. */
+	container?: ContainerConfig | null,
 	/**  The folder of Forge there; `~/` is the home folder there. */
 	root: string,
 	/**  What tasks ask for: `gpu`, `arm`. */
@@ -2925,7 +3011,9 @@ export type MachineId = string;
 /**  How a machine is reached. */
 export type MachineKind = 
 /**  By the user's `ssh` program. */
-"ssh";
+"ssh" | 
+/**  Containers of this computer, one for each task, by podman or docker. */
+"container";
 
 /**  A machine by its id or name. */
 export type MachinePath = {
@@ -3285,8 +3373,11 @@ export type PatchSettings = {
 export type PlaceThere = {
 	/**  What the machine is called. */
 	machine: string,
-	/**  Where `ssh` leads to it: an alias or a name, with user and port where the machine has them. */
-	destination: string,
+	/**
+	 *  Where `ssh` leads to it: an alias or a name, with user and port where the machine has them; none for a
+	 *  container, which no editor or terminal of this computer reaches by ssh.
+	 */
+	destination: string | null,
 	/**  Absolute path there; none while the machine does not answer. */
 	path: string | null,
 };
@@ -5000,6 +5091,8 @@ export type UpdateMachine = {
 	name?: string | null,
 	/**  How `ssh` reaches it. */
 	ssh?: SshConfig | null,
+	/**  How its containers are made. */
+	container?: ContainerConfig | null,
 	/**  The folder of Forge there. */
 	root?: string | null,
 	/**  What tasks ask for. */
@@ -5269,6 +5362,8 @@ export type WaitReason =
 "machine_busy" | 
 /**  Its machine, or every machine that has the labels, cannot be reached. */
 "machine_unreachable" | 
+/**  The disk of its machine is full, and holds what its agent did. */
+"machine_disk_full" | 
 /**  The project's runs have cost today what they may; it goes on at `until`. */
 "cost_limit" | 
 /**  Entries of its race are at work. */
@@ -5562,7 +5657,7 @@ export interface Operations {
   knowledge_dismiss: { input: LessonPath; output: LessonView };
   /** All machines, by name. */
   machine_list: { input: Empty; output: Page<Machine> };
-  /** Adds a machine that is reached by ssh. */
+  /** Adds a machine that is reached by ssh, or one of containers. */
   machine_create: { input: CreateMachine; output: Machine };
   /** Hosts of the SSH configuration, which can be added as machines. */
   machine_hosts: { input: Empty; output: Page<SshHost> };
@@ -5786,6 +5881,8 @@ export interface Operations {
   validate_reset: { input: IterationsOf; output: IterationState };
   /** The latest calls and verdicts, oldest first. */
   validate_log: { input: LogOf; output: LogEvents };
+  /** Folders of the computer on which the engine runs. */
+  folder_list: { input: ListFolders; output: FolderListing };
   /** State of the database and its disk. */
   storage_get: { input: Empty; output: StorageStatus };
   /** Disk usage of Forge's own data. */

@@ -5,7 +5,10 @@ import { ToastHost } from "#ui/components/Toast.tsx";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import type { Platform } from "#ui/platform/types.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
-import { followTheme } from "#ui/store/preferences.ts";
+import { followEngine } from "#ui/domain/engine/engine.ts";
+import { showOverlay } from "#ui/store/overlays.ts";
+import { RowsContext } from "#ui/components/rows.ts";
+import { followLooks, useRowLooks } from "#ui/store/looks.ts";
 import { AppShell } from "./AppShell.tsx";
 import { installKeys } from "./keys.ts";
 import { placeOf } from "./noticePlace.ts";
@@ -17,6 +20,7 @@ export interface AppProps {
 
 /** Everything the screens stand on: the host, the cache that follows its changes, theme, keys. */
 export function App({ platform, queryClient }: AppProps) {
+  const rows = useRowLooks();
   useEffect(() => followChanges(queryClient, platform.onChanges), [queryClient, platform]);
   useEffect(
     () =>
@@ -25,7 +29,9 @@ export function App({ platform, queryClient }: AppProps) {
       }),
     [platform],
   );
-  useEffect(() => followTheme(document.documentElement), []);
+  useEffect(() => followEngine(platform), [platform]);
+  useEffect(() => platform.onConnectAsked(() => showOverlay("connect")), [platform]);
+  useEffect(() => followLooks(document.documentElement), []);
   useEffect(() => installKeys(window), []);
   useEffect(() => {
     // The second frame after the first render is the first that has been painted.
@@ -38,11 +44,13 @@ export function App({ platform, queryClient }: AppProps) {
   return (
     <PlatformProvider platform={platform}>
       <QueryClientProvider client={queryClient}>
-        <TooltipProvider>
-          <ToastHost>
-            <AppShell />
-          </ToastHost>
-        </TooltipProvider>
+        <RowsContext value={rows}>
+          <TooltipProvider>
+            <ToastHost>
+              <AppShell />
+            </ToastHost>
+          </TooltipProvider>
+        </RowsContext>
       </QueryClientProvider>
     </PlatformProvider>
   );

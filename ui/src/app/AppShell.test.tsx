@@ -77,6 +77,26 @@ it("opens the task that the host names", async () => {
   expect(location.hash).toBe("#/task/p2/7?tab=race");
 });
 
+it("leaves the room to what is read where the window is very small", async () => {
+  const real = matchMedia;
+  vi.stubGlobal("matchMedia", (query: string) => ({
+    ...real(query),
+    matches: query === "(max-width: 640px)",
+    addEventListener() {},
+    removeEventListener() {},
+  }));
+  await open("#/agents", "Agents");
+  const nav = screen.getByRole("navigation");
+  expect(nav.dataset["collapsed"]).toBe("true");
+  expect(within(nav).getByRole("link", { name: /^Attention/ })).toBeTruthy();
+  expect(within(nav).queryByRole("button", { name: /sidebar/i })).toBeNull();
+});
+
+it("shows nobody the gallery who did not ask for its address", async () => {
+  await open("#/settings", "Settings");
+  expect(screen.queryByText(/gallery/i)).toBeNull();
+});
+
 it("says when an address leads nowhere", async () => {
   await open("#/agents", "Agents");
   act(() => {

@@ -6,6 +6,7 @@ import { CommandPalette, type PaletteGroup } from "#ui/components/CommandPalette
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showOverlay, useOverlay } from "#ui/store/overlays.ts";
+import { ContactBanner } from "./ContactBanner.tsx";
 import { Dialogs } from "./Dialogs.tsx";
 import { byGroup, useCommandList, type Command } from "./keys.ts";
 import { navigate, useRoute } from "./router.ts";
@@ -111,6 +112,7 @@ export function AppShell() {
         onAddProject={() => showOverlay("addProject")}
       />
       <div className={layout.frame}>
+        <ContactBanner />
         <StorageBanner />
         <CurrentScreen />
       </div>

@@ -2,6 +2,7 @@ import { Suspense, lazy } from "react";
 import { showOverlay, useOverlay } from "#ui/store/overlays.ts";
 
 const NewTaskDialog = lazy(() => import("#ui/features/newTask/NewTaskDialog.tsx"));
+const ConnectDialog = lazy(() => import("./ConnectDialog.tsx"));
 const AddProjectDialog = lazy(() => import("#ui/features/projects/AddProjectDialog.tsx"));
 
 /** The dialogs that can be opened from anywhere. Each is loaded when it is first asked for. */
@@ -13,6 +14,7 @@ export function Dialogs({ project }: { project: string | null }) {
       {open === "newTask" && project !== null && (
         <NewTaskDialog key={project} projectId={project} onClose={close} />
       )}
+      {open === "connect" && <ConnectDialog onClose={close} />}
       {open === "addProject" && <AddProjectDialog onClose={close} />}
     </Suspense>
   );

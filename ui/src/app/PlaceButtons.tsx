@@ -6,6 +6,7 @@ import type { Workspace } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
+import { engineHost } from "#ui/domain/engine/engine.ts";
 import { t as translate } from "#ui/i18n/index.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import type { Platform } from "#ui/platform/types.ts";
@@ -21,18 +22,54 @@ const places = [
 ] as const;
 
 type Place = (typeof places)[number];
+const [editor] = places;
 
 /** A worktree of a task, as it is recorded. */
 export type PlaceOfTask = Pick<Workspace, "path" | "task_id" | "machine_id">;
 
-/** Opens a worktree where it is worked on now; says what can be done where that cannot be opened. */
-async function open(platform: Platform, { id, how }: Place, tree: PlaceOfTask): Promise<void> {
+/** Opens a worktree on the computer of a remote engine, which only editors can. */
+async function openOn(
+  platform: Platform,
+  id: Place["id"],
+  host: string,
+  path: string,
+  machine: string | null,
+): Promise<void> {
+  const command = `ssh ${host}`;
+  if (id === "editor" && machine === null) {
+    return platform.openInEditorThere(path, host.replace(/^ssh:\/\//, ""));
+  }
+  const detail =
+    machine !== null
+      ? translate("engine.viaText", { machine, host, command })
+      : id === "terminal"
+        ? translate("engine.terminalText", { command, path })
+        : translate("engine.filesText", { host, command });
+  const title = translate("engine.thereTitle", { host: machine ?? host });
+  showToast({ tone: "info", title, detail });
+  return undefined;
+}
+
+/** Opens a worktree, or a file in it, where it is worked on now; says what can be done where that cannot be opened. */
+async function open(
+  platform: Platform,
+  { id, how }: Place,
+  tree: PlaceOfTask,
+  file: string | null,
+): Promise<void> {
   const { there } =
     tree.machine_id == null
       ? { there: null }
       : await call(platform, "task_place", { task_id: tree.task_id });
+  const host = engineHost();
+  if (host !== null) return openOn(platform, id, host, tree.path, there?.machine ?? null);
   if (there === null) return how(platform)(tree.path);
   const { machine, destination, path } = there;
+  if (destination == null) {
+    const detail = translate("task.elsewhere.container");
+    showToast({ tone: "info", title: translate("task.elsewhere.title", { machine }), detail });
+    return undefined;
+  }
   if (id !== "editor") {
     const command = `ssh ${/:\d+$/.test(destination) ? `ssh://${destination}` : destination}`;
     const detail = translate(`task.elsewhere.${id}`, { machine, command });
@@ -45,13 +82,24 @@ async function open(platform: Platform, { id, how }: Place, tree: PlaceOfTask): 
     showToast({ tone: "danger", title, detail });
     return undefined;
   }
-  return platform.openInEditorThere(path, destination);
+  return platform.openInEditorThere(file === null ? path : `${path}/${file}`, destination);
 }
 
-function openAt(platform: Platform, place: Place, tree: PlaceOfTask): void {
-  open(platform, place, tree).catch((thrown: unknown) =>
+function openAt(
+  platform: Platform,
+  place: Place,
+  tree: PlaceOfTask,
+  file: string | null = null,
+): void {
+  open(platform, place, tree, file).catch((thrown: unknown) =>
     showToast({ tone: "danger", title: translate("task.openFailed"), detail: String(thrown) }),
   );
+}
+
+/** Opens a file of a worktree in the person's editor. */
+export function openFileInEditor(platform: Platform, tree: PlaceOfTask, file: string): void {
+  const { path } = tree;
+  openAt(platform, editor, { ...tree, path: `${path}/${file}` }, file);
 }
 
 export function PlaceButtons({ tree }: { tree: PlaceOfTask }) {
@@ -67,6 +115,15 @@ export function PlaceButtons({ tree }: { tree: PlaceOfTask }) {
       {t(`workspace.${place.id}`)}
     </Button>
   ));
+}
+
+/** Says so where there is no worktree to open. */
+export function openInEditor(
+  platform: Platform,
+  tree: (PlaceOfTask & Pick<Workspace, "status">) | null,
+): void {
+  if (tree && tree.status !== "cleaned") openAt(platform, places[0], tree);
+  else showToast({ tone: "warning", title: translate("task.noWorktree") });
 }
 
 const labels = { editor: "openEditor", terminal: "openTerminal", files: "openFiles" } as const;

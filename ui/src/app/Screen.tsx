@@ -6,7 +6,6 @@ import { NotificationBell } from "#ui/features/notifications/NotificationBell.ts
 import { SplitPane } from "#ui/components/SplitPane.tsx";
 import { showOverlay } from "#ui/store/overlays.ts";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
-import { Row } from "#ui/components/Row.tsx";
 import shared from "#ui/components/layout.module.css";
 import styles from "./Screen.module.css";
 
@@ -16,7 +15,7 @@ export interface ScreenProps {
   readonly filters?: ReactNode;
   /** What the screen is for doing, at the end of the bar. */
   readonly actions?: ReactNode;
-  /** A panel at the side, resizable, e.g. a task beside the board. */
+  /** A panel at the side, resizable, e.g. a task beside the board; false while it is closed. */
   readonly panel?: ReactNode;
   /** `page` is a centred column that scrolls; `full` gives the content the whole area. */
   readonly layout?: "page" | "full";
@@ -36,31 +35,32 @@ export function Screen({ title, filters, actions, panel, layout = "full", childr
     <div className={shared.frame}>
       <header className={styles.bar}>
         <h1 className={styles.title}>{title}</h1>
-        <Row gap={3} fill>
-          {filters}
-        </Row>
-        {actions && <div className={styles.actions}>{actions}</div>}
-        <button type="button" className={styles.search} onClick={() => showOverlay("palette")}>
-          <Search aria-hidden />
-          <span className="visually-hidden">{t("action.openPalette")} </span>
-          <KeyHint keys="mod+k" />
-        </button>
-        <NotificationBell />
+        <div className={styles.filters}>{filters}</div>
+        <div className={styles.end}>
+          {actions && <div className={styles.actions}>{actions}</div>}
+          <button type="button" className={styles.search} onClick={() => showOverlay("palette")}>
+            <Search aria-hidden />
+            <span className="visually-hidden">{t("action.openPalette")} </span>
+            <KeyHint keys="mod+k" />
+          </button>
+          <NotificationBell />
+        </div>
       </header>
-      {panel ? (
+      {panel === undefined ? (
+        content
+      ) : (
         <SplitPane
+          aside
           label={t("action.resizePanel")}
           side="end"
           size={panelWidth}
           min={360}
           max={960}
           onResize={(width) => setPreference("panelWidth", width)}
-          pane={<aside className={styles.panel}>{panel}</aside>}
+          pane={panel ? <div className={styles.panel}>{panel}</div> : null}
         >
           {content}
         </SplitPane>
-      ) : (
-        content
       )}
     </div>
   );

@@ -1,10 +1,14 @@
-import { ChevronsUpDown, PanelLeft, Plus } from "lucide-react";
+import { Cable, ChevronsUpDown, Laptop, PanelLeft, Plus, Server } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { BrandMark } from "#ui/components/BrandMark.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { KeyHint } from "#ui/components/Kbd.tsx";
 import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";
+import { openEngine, useEngine } from "#ui/domain/engine/engine.ts";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { showOverlay } from "#ui/store/overlays.ts";
+import { useMedia } from "./useMedia.ts";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
 import { navItems, type NavItem } from "./nav.tsx";
 import { navigate, useRoute } from "./router.ts";
@@ -47,9 +51,44 @@ function NavLink({ item, current }: { item: NavItem; current: string | null }) {
   );
 }
 
+/** The engines of other windows, and the way to another computer. */
+function useEngineEntries(): MenuEntry[] {
+  const { t } = useTranslation();
+  const platform = usePlatform();
+  const { host, known } = useEngine();
+  const others = known.filter((name) => name !== host);
+  return [
+    { kind: "separator", id: "engines" },
+    ...(host === null
+      ? []
+      : [
+          {
+            id: "engine.here",
+            label: t("engine.here"),
+            icon: <Laptop />,
+            onSelect: () => openEngine(platform, null),
+          },
+        ]),
+    ...others.map((name) => ({
+      id: `engine.${name}`,
+      label: name,
+      icon: <Server />,
+      onSelect: () => openEngine(platform, name),
+    })),
+    {
+      id: "engine.connect",
+      label: t("engine.connect"),
+      icon: <Cable />,
+      onSelect: () => showOverlay("connect"),
+    },
+  ];
+}
+
 function ProjectSwitcher({ projects, current, onAddProject }: SidebarProps) {
   const { t } = useTranslation();
   const project = projects.find(({ id }) => id === current);
+  const { host } = useEngine();
+  const engines = useEngineEntries();
   const name = project?.name ?? t("nav.noProject");
   const entries: MenuEntry[] = [
     ...projects.map(({ id, name: label }): MenuEntry => ({
@@ -60,7 +99,10 @@ function ProjectSwitcher({ projects, current, onAddProject }: SidebarProps) {
     })),
     ...(projects.length > 0 ? [{ kind: "separator", id: "separator" } as const] : []),
     ...(onAddProject
-      ? [{ id: "add", label: t("nav.addProject"), icon: <Plus />, onSelect: onAddProject }]
+      ? [
+          { id: "add", label: t("nav.addProject"), icon: <Plus />, onSelect: onAddProject },
+          ...engines,
+        ]
       : []),
   ];
   if (entries.length === 0) {
@@ -82,6 +124,7 @@ function ProjectSwitcher({ projects, current, onAddProject }: SidebarProps) {
         >
           {project ? <Avatar name={project.name} size={20} /> : <BrandMark />}
           <span className={styles.name}>{name}</span>
+          {host !== null && <span className={styles.host}>{host}</span>}
           <ChevronsUpDown className={styles.chevron} aria-hidden />
         </button>
       }
@@ -91,7 +134,9 @@ function ProjectSwitcher({ projects, current, onAddProject }: SidebarProps) {
 
 export function Sidebar(props: SidebarProps) {
   const { t } = useTranslation();
-  const collapsed = usePreference("sidebarCollapsed");
+  // At 200 % in the smallest window there is no room for words beside what is read.
+  const isNarrow = useMedia("(max-width: 640px)");
+  const collapsed = usePreference("sidebarCollapsed") || isNarrow;
   const links = (place: NavItem["place"]) =>
     navItems
       .filter((item) => item.place === place)
@@ -107,14 +152,16 @@ export function Sidebar(props: SidebarProps) {
       <div className={styles.links} data-place="bottom">
         {links("bottom")}
       </div>
-      <div className={styles.toggle}>
-        <IconButton
-          label={collapsed ? t("action.expandSidebar") : t("action.collapseSidebar")}
-          icon={<PanelLeft />}
-          keys="mod+b"
-          onClick={() => setPreference("sidebarCollapsed", !collapsed)}
-        />
-      </div>
+      {!isNarrow && (
+        <div className={styles.toggle}>
+          <IconButton
+            label={collapsed ? t("action.expandSidebar") : t("action.collapseSidebar")}
+            icon={<PanelLeft />}
+            keys="mod+b"
+            onClick={() => setPreference("sidebarCollapsed", !collapsed)}
+          />
+        </div>
+      )}
     </nav>
   );
 }

@@ -5,6 +5,9 @@
 import { useEffect, useState, type RefObject } from "react";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import type { FileDrop, Platform, Unsubscribe } from "#ui/platform/types.ts";
+import { showToast } from "#ui/components/Toast.tsx";
+import { engineHost } from "#ui/domain/engine/engine.ts";
+import { t } from "#ui/i18n/index.ts";
 import { showOverlay } from "#ui/store/overlays.ts";
 
 interface Target {
@@ -24,7 +27,10 @@ function tell(drop: FileDrop): void {
   const under = [...targets].find(({ element }) => lies(element.current, drop));
   for (const target of targets) target.setOver(drop.phase === "over" && target === under);
   if (drop.phase !== "drop" || drop.paths.length === 0) return;
-  if (under) under.take(drop.paths);
+  const host = engineHost();
+  // Their paths mean nothing on another computer.
+  if (host !== null) showToast({ tone: "danger", title: t("engine.files", { host }) });
+  else if (under) under.take(drop.paths);
   else showOverlay("addProject", drop.paths[0]);
 }
 

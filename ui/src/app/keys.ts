@@ -22,6 +22,8 @@ export interface Command {
   readonly icon?: React.ReactNode;
   /** False hides it from the palette and lets its keys pass. */
   readonly enabled?: boolean;
+  /** True leaves its keys to a field that is typed in, though they carry a modifier. */
+  readonly sparesTyping?: boolean;
   readonly run: () => void;
 }
 
@@ -107,15 +109,15 @@ export function createKeyListener(commands: () => Iterable<Command>, now: () => 
     if (event.defaultPrevented || event.isComposing) return;
     if (["Control", "Shift", "Alt", "Meta"].includes(event.key) || isPress(event)) return;
     const held = event.ctrlKey || event.metaKey;
-    const free = !isTyping(event.target) && !isCaptured(event.target);
-    if (!free && !held) return;
+    const busy = isTyping(event.target) || isCaptured(event.target);
+    if (busy && !held && (event.key !== "Escape" || isCaptured(event.target))) return;
 
     const position = now() - typed.at < sequenceWait ? typed.strokes.length : 0;
     const before = position > 0 ? typed.strokes : [];
     typed = { strokes: [], at: 0 };
     for (const start of position > 0 ? [before, []] : [[]]) {
       for (const command of commands()) {
-        if (command.enabled === false) continue;
+        if (command.enabled === false || (busy && command.sparesTyping)) continue;
         for (const keys of command.keys ?? []) {
           const strokes = parseKeys(keys);
           const here = strokes[start.length];

@@ -136,6 +136,20 @@ it("adds a state in a few clicks, saves it with the version, and the board has i
   await screen.findByRole("tab", { name: "Workflow" });
 });
 
+it("saves by keys right after a state was added, whatever has the focus then", async () => {
+  const host = createSampleHost();
+  openApp(host, page);
+  await userEvent.click(await screen.findByRole("button", { name: "Add state" }));
+  const dialog = await screen.findByRole("dialog", { name: "Add state" });
+  await userEvent.type(within(dialog).getByRole("textbox", { name: "Name" }), "QA");
+  await userEvent.click(within(dialog).getByRole("button", { name: "Add state" }));
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  act(() => (document.activeElement as HTMLElement).blur());
+  await userEvent.keyboard("{Control>}s{/Control}");
+  await screen.findByText("Workflow saved");
+  expect(inputsOf(host, "project_workflow_put")).toHaveLength(1);
+});
+
 it("undoes and does again", async () => {
   openApp(createSampleHost(), `${page}&view=form`);
   await openState(/^Blocked/);

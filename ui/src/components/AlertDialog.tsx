@@ -15,6 +15,10 @@ export interface AlertDialogProps {
   readonly danger?: boolean;
   readonly busy?: boolean;
   readonly onConfirm: () => void;
+  /** Another way to answer. */
+  readonly other?: { readonly label: string; readonly onSelect: () => void };
+  /** How to leave things as they are; "Cancel" where nothing else is called so. */
+  readonly keepLabel?: string;
   readonly children?: ReactNode;
 }
 
@@ -28,6 +32,8 @@ export function AlertDialog({
   danger = false,
   busy = false,
   onConfirm,
+  other,
+  keepLabel,
   children,
 }: AlertDialogProps) {
   const { t } = useTranslation();
@@ -43,7 +49,12 @@ export function AlertDialog({
             <Base.Description className={styles.description}>{description}</Base.Description>
             {children && <div className={styles.body}>{children}</div>}
             <footer className={styles.actions}>
-              <Base.Close render={<Button>{t("action.cancel")}</Button>} />
+              <Base.Close render={<Button>{keepLabel ?? t("action.cancel")}</Button>} />
+              {other && (
+                <Button disabled={busy} onClick={other.onSelect}>
+                  {other.label}
+                </Button>
+              )}
               <Button variant={danger ? "danger" : "primary"} busy={busy} onClick={onConfirm}>
                 {confirmLabel}
               </Button>

@@ -27,7 +27,7 @@ export function Progress({ label, done, total, detail }: ProgressProps) {
       <span className={styles.count} aria-hidden>
         {total === null ? t("progress.some", { done }) : t("progress.of", { done, total })}
       </span>
-      <Base.Track className={styles.track}>
+      <Base.Track className={styles.track} data-forced-colour>
         <Base.Indicator className={styles.bar} />
       </Base.Track>
       {detail && <span className={styles.detail}>{detail}</span>}

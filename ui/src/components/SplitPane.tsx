@@ -1,8 +1,17 @@
-import { useRef, useState, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
+import {
+  Fragment,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+} from "react";
 import layout from "./layout.module.css";
 import styles from "./SplitPane.module.css";
 
 export interface SplitPaneProps {
+  /** The kept pane is a part of the page beside its main one, which its handle belongs to. */
+  readonly aside?: boolean;
   /** What the handle resizes: its accessible name. */
   readonly label: string;
   /** The pane whose width is kept; the other takes the rest. */
@@ -12,7 +21,8 @@ export interface SplitPaneProps {
   readonly max: number;
   /** Called when the person has let go, or has pressed a key. */
   readonly onResize: (size: number) => void;
-  readonly pane: ReactNode;
+  /** Null while there is none: the other has all the room, and stays as it is when one comes. */
+  readonly pane: ReactNode | null;
   readonly children: ReactNode;
 }
 
@@ -20,6 +30,7 @@ const clamp = (value: number, min: number, max: number) => Math.min(max, Math.ma
 
 /** Two panes side by side. The handle moves by pointer, arrows (Shift: further), Home and End. */
 export function SplitPane({
+  aside = false,
   label,
   side,
   size,
@@ -59,35 +70,41 @@ export function SplitPane({
     onResize(clamp(next, min, max));
   };
 
-  const kept = (
+  // A focusable separator is a window splitter: a widget by the ARIA specification.
+  /* oxlint-disable jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/no-noninteractive-tabindex */
+  const handle = (
+    <div
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={label}
+      aria-valuenow={Math.round(shown)}
+      aria-valuemin={min}
+      aria-valuemax={max}
+      tabIndex={0}
+      className={styles.handle}
+      onPointerDown={onPointerDown}
+      onPointerMove={onPointerMove}
+      onPointerUp={onPointerEnd}
+      onPointerCancel={onPointerEnd}
+      onKeyDown={onKeyDown}
+    />
+  );
+  /* oxlint-enable */
+  const kept = pane !== null && (
     <div className={styles.kept} style={{ width: shown }}>
       {pane}
     </div>
   );
+  const Whole = aside && pane !== null ? "aside" : Fragment;
   return (
     <div className={styles.split} data-resizing={draft !== null || undefined}>
-      {side === "start" && kept}
       {side === "end" && <div className={layout.frame}>{children}</div>}
-      {/* A focusable separator is a window splitter: a widget by the ARIA specification. */}
-      {/* oxlint-disable jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/no-noninteractive-tabindex */}
-      <div
-        role="separator"
-        aria-orientation="vertical"
-        aria-label={label}
-        aria-valuenow={Math.round(shown)}
-        aria-valuemin={min}
-        aria-valuemax={max}
-        tabIndex={0}
-        className={styles.handle}
-        onPointerDown={onPointerDown}
-        onPointerMove={onPointerMove}
-        onPointerUp={onPointerEnd}
-        onPointerCancel={onPointerEnd}
-        onKeyDown={onKeyDown}
-      />
-      {/* oxlint-enable */}
+      <Whole>
+        {side === "start" && kept}
+        {pane !== null && handle}
+        {side === "end" && kept}
+      </Whole>
       {side === "start" && <div className={layout.frame}>{children}</div>}
-      {side === "end" && kept}
     </div>
   );
 }

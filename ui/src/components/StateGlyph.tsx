@@ -13,6 +13,7 @@ export type StateKind =
   | "blocked"
   | "failed"
   | "done"
+  | "unmerged"
   | "cancelled"
   | "custom";
 
@@ -26,6 +27,7 @@ export const stateKinds: readonly StateKind[] = [
   "blocked",
   "failed",
   "done",
+  "unmerged",
   "cancelled",
   "custom",
 ];
@@ -40,6 +42,7 @@ export const stateTone: Readonly<Record<StateKind, Tone>> = {
   blocked: "danger",
   failed: "danger",
   done: "success",
+  unmerged: "warning",
   cancelled: "neutral",
   custom: "neutral",
 };
@@ -95,6 +98,12 @@ const shapes: Readonly<Record<StateKind, React.ReactNode>> = {
     <>
       <circle cx="8" cy="8" r="6.8" fill="currentColor" />
       <path d="m5.1 8.2 2 2 3.8-4.2" {...cut} strokeLinejoin="round" />
+    </>
+  ),
+  unmerged: (
+    <>
+      <circle cx="8" cy="8" r="6" {...stroke} strokeDasharray="3.2 1.51" />
+      <path d="m5.4 8.2 1.8 1.8 3.4-3.8" {...stroke} strokeLinecap="round" strokeLinejoin="round" />
     </>
   ),
   cancelled: (

@@ -28,6 +28,7 @@ export function Switch({ label, hint, checked, onChange, disabled = false }: Swi
         aria-labelledby={`${id}-label`}
         {...(hint ? { "aria-describedby": `${id}-hint` } : {})}
         className={styles.track}
+        data-forced-colour
         checked={checked}
         onCheckedChange={(next) => onChange(next)}
         disabled={disabled}

@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 import styles from "./Table.module.css";
 
 export interface Column<Row> {
@@ -18,11 +18,33 @@ export interface TableProps<Row> {
   readonly empty?: ReactNode;
 }
 
+/** Whether a box is too narrow for what it holds. */
+function useScrolls(box: RefObject<HTMLElement | null>): boolean {
+  const [scrolls, setScrolls] = useState(false);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return undefined;
+    const look = () => setScrolls(element.scrollWidth > element.clientWidth);
+    look();
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [box]);
+  return scrolls;
+}
+
 /** For up to a few hundred rows; more go into a VirtualList. */
 export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<Row>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const scrolls = useScrolls(scroller);
   if (rows.length === 0 && empty) return empty;
   return (
-    <div className={styles.scroller}>
+    <div
+      ref={scroller}
+      className={styles.scroller}
+      // What scrolls is reached by keys, and says what it is.
+      {...(scrolls ? { role: "group", "aria-label": caption, tabIndex: 0 } : {})}
+    >
       <table className={styles.table}>
         <caption className="visually-hidden">{caption}</caption>
         <thead>

@@ -65,6 +65,7 @@ export function TextField({
         <Field.Control
           autoComplete="off"
           spellCheck={false}
+          dir={mono ? undefined : "auto"}
           {...rest}
           className={cx(styles.input, mono && styles.mono)}
           onValueChange={(value) => onChange?.(value)}
@@ -96,7 +97,7 @@ export function TextArea({
     <FieldFrame {...{ label, hint, error, disabled }} hideLabel={hideLabel ?? false}>
       <div className={styles.box}>
         <Field.Control
-          render={<textarea rows={rows} {...rest} />}
+          render={<textarea rows={rows} dir={mono ? undefined : "auto"} {...rest} />}
           className={cx(styles.input, styles.area, mono && styles.mono)}
           onValueChange={(value) => onChange?.(value)}
         />

@@ -82,11 +82,12 @@ function Toasts() {
 }
 
 export function ToastHost({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
   return (
     <Base.Provider toastManager={manager} limit={4}>
       {children}
       <Base.Portal>
-        <Base.Viewport className={styles.viewport}>
+        <Base.Viewport className={styles.viewport} aria-label={t("notifications.title")}>
           <Toasts />
         </Base.Viewport>
       </Base.Portal>

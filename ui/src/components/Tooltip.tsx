@@ -23,7 +23,12 @@ export interface TooltipProps {
 /** Says what a control does; never the only place of a fact. */
 export function Tooltip({ text, keys, side = "bottom", children }: TooltipProps) {
   return (
-    <Base.Root>
+    <Base.Root
+      // Escape is meant for the dialog or panel below: a tooltip goes along with it.
+      onOpenChange={(_, details) => {
+        if (details.reason === "escape-key") details.allowPropagation();
+      }}
+    >
       <Base.Trigger render={children} />
       <Base.Portal>
         <Base.Positioner side={side} sideOffset={6} className={styles.positioner}>

@@ -9,7 +9,7 @@ export interface TruncateProps extends Omit<ComponentProps<"span">, "className">
   readonly fill?: boolean;
 }
 
-/** Text that is cut where it has no room. */
+/** Text that is cut where it has no room; it reads in the direction of its own language. */
 export function Truncate({ as: Element = "span", fill = false, ...rest }: TruncateProps) {
-  return <Element {...rest} className={cx(styles.truncate, fill && styles.fill)} />;
+  return <Element dir="auto" {...rest} className={cx(styles.truncate, fill && styles.fill)} />;
 }

@@ -9,11 +9,15 @@ import {
   type Ref,
 } from "react";
 import { cx } from "./cx.ts";
+import { rowHeight, useRows } from "./rows.ts";
+import { useHeldInSight } from "./useHeldInSight.ts";
 import { stickToEnd, type StickyEnd } from "./stickyEnd.ts";
 import styles from "./VirtualList.module.css";
 
 export interface VirtualListHandle {
   scrollToIndex(index: number, align?: "auto" | "start" | "center" | "end"): void;
+  /** Puts a row at the very edge, also where `scrollPadding` keeps others away from it. */
+  scrollToStart(index: number): void;
   /** The index whose box holds this distance from the list's start. */
   indexAt(offset: number): number;
   /** To the very end, past whatever is measured on the way. */
@@ -25,9 +29,24 @@ export interface VirtualListProps<Item> {
   readonly items: readonly Item[];
   /** A key comes of the item and its index alone: it is asked for again when the items change. */
   readonly keyOf: (item: Item, index: number) => string;
-  /** The row height in pixels; rows of unequal height are measured when `measured` is set. */
+  /**
+   * The row height in pixels at a text size of 100 %, which the list enlarges as the text; rows of unequal height are
+   * measured when `measured` is set.
+   */
   readonly rowHeight: number;
-  readonly measured?: boolean;
+  /** How much higher each row is on a comfortable page. */
+  readonly roomier?: number;
+  /** The height of one row where they differ; an estimate for a row that is measured. */
+  readonly heightOf?: (item: Item) => number;
+  readonly measured?: boolean | ((item: Item) => boolean);
+  /** The row that stays at the upper edge while the row of this index is the first in sight. */
+  readonly stickyAt?: (first: number) => number | undefined;
+  /** Room at the upper edge that rows scrolled to keep free. */
+  readonly scrollPadding?: number;
+  /** What is in sight stays in its place when rows above it come or go. */
+  readonly keepInSight?: boolean;
+  /** Called with the first and the last row in sight. */
+  readonly onShown?: (first: number, last: number) => void;
   readonly gap?: number;
   /** Space before the first and after the last row. */
   readonly padding?: number;
@@ -35,6 +54,8 @@ export interface VirtualListProps<Item> {
   readonly label: string;
   /** What the list and its rows are to assistive technology. */
   readonly role?: "list" | "listbox" | "log";
+  /** Rows that come into sight are not spoken: nothing new happened. */
+  readonly quiet?: boolean;
   /** Stays in the document though scrolled away, e.g. the card being dragged. */
   readonly keepMounted?: number | undefined;
   /**
@@ -58,13 +79,20 @@ export interface VirtualListProps<Item> {
 export function VirtualList<Item>({
   items,
   keyOf,
-  rowHeight,
+  rowHeight: drawnHeight,
+  roomier = 0,
+  heightOf,
   measured = false,
+  stickyAt,
+  scrollPadding = 0,
+  keepInSight = false,
+  onShown,
   gap = 0,
   padding = 0,
   overscan = 6,
   label,
   role = "list",
+  quiet = false,
   keepMounted,
   fromEnd = false,
   onEndReached,
@@ -75,36 +103,49 @@ export function VirtualList<Item>({
   children,
 }: VirtualListProps<Item>) {
   "use no memo";
+  const rowLooks = useRows();
   const scroller = useRef<HTMLDivElement>(null);
-  // Another function means other keys to the virtualiser, which then walks over all items.
+  // Another function means other keys and heights to the virtualiser, which then walks over all items.
   const getItemKey = useCallback(
     (index: number) => keyOf(items[index] as Item, index),
     // oxlint-disable-next-line react-hooks/exhaustive-deps
-    [items, rowHeight],
+    [items, drawnHeight, roomier, rowLooks],
   );
   const virtualizer = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
+    estimateSize: (index) =>
+      rowHeight(rowLooks, heightOf?.(items[index] as Item) ?? drawnHeight, roomier),
     getItemKey,
     gap,
     paddingStart: padding,
     paddingEnd: padding,
+    scrollPaddingStart: rowHeight(rowLooks, scrollPadding),
     overscan,
     ...(fromEnd ? { anchorTo: "end" as const } : {}),
     rangeExtractor: (range) => {
       const first = Math.max(0, range.startIndex - range.overscan);
       const last = Math.min(range.count - 1, range.endIndex + range.overscan);
       const shown = Array.from({ length: last - first + 1 }, (_, at) => first + at);
-      const kept = keepMounted;
-      if (kept === undefined || kept < 0 || kept >= range.count) return shown;
-      if (kept >= first && kept <= last) return shown;
-      return [...shown, kept].sort((one, other) => one - other);
+      const apart = [keepMounted, stickyAt?.(range.startIndex)].filter(
+        (index): index is number =>
+          index !== undefined &&
+          index >= 0 &&
+          index < range.count &&
+          (index < first || index > last),
+      );
+      if (apart.length === 0) return shown;
+      return [...new Set([...shown, ...apart])].sort((one, other) => one - other);
     },
   });
+  const isMeasured = (item: Item) => (typeof measured === "function" ? measured(item) : measured);
 
   useImperativeHandle(handle, () => ({
     scrollToIndex: (index, align = "auto") => virtualizer.scrollToIndex(index, { align }),
+    scrollToStart: (index) => {
+      const place = virtualizer.measurementsCache[index]?.start;
+      if (place !== undefined) virtualizer.scrollToOffset(place);
+    },
     scrollToEnd: () => end.current?.stick(),
     indexAt: (offset) => virtualizer.getVirtualItemForOffset(offset)?.index ?? 0,
     get element() {
@@ -113,6 +154,13 @@ export function VirtualList<Item>({
   }));
 
   const rows = virtualizer.getVirtualItems();
+  const start = virtualizer.range?.startIndex ?? 0;
+  const last = virtualizer.range?.endIndex ?? -1;
+  const sticky = stickyAt?.(start);
+  useEffect(() => {
+    if (last >= start && items.length > 0) onShown?.(start, Math.min(last, items.length - 1));
+  }, [start, last, items, onShown]);
+  useHeldInSight(keepInSight, virtualizer, items, keyOf, rows);
   const lastShown = rows.at(-1)?.index ?? -1;
   useEffect(() => {
     if (items.length > 0 && lastShown >= items.length - 1) onEndReached?.();
@@ -145,6 +193,7 @@ export function VirtualList<Item>({
       ref={scroller}
       className={cx(styles.scroller, className)}
       role={role}
+      {...(quiet ? { "aria-live": "off" as const } : {})}
       aria-label={label}
       // A scrolling region must be reachable by keyboard.
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -154,16 +203,17 @@ export function VirtualList<Item>({
         {rows.map((row) => (
           <div
             key={row.key}
-            ref={measured ? virtualizer.measureElement : null}
+            ref={isMeasured(items[row.index] as Item) ? virtualizer.measureElement : null}
             data-index={row.index}
             className={styles.row}
+            data-sticky={row.index === sticky || undefined}
             role={role === "list" ? "listitem" : "presentation"}
             {...(role === "list"
               ? { "aria-setsize": items.length, "aria-posinset": row.index + 1 }
               : {})}
             style={{
-              transform: `translateY(${row.start}px)`,
-              ...(measured ? {} : { height: rowHeight }),
+              ...(row.index === sticky ? {} : { transform: `translateY(${row.start}px)` }),
+              ...(isMeasured(items[row.index] as Item) ? {} : { height: row.size }),
             }}
           >
             {children(items[row.index] as Item, row.index)}

@@ -18,7 +18,10 @@ export function kindOfState(state: State | undefined, cancellation?: string): St
   }
 }
 
-type Facts = Pick<Task, "error_annotation" | "waiting" | "review">;
+type Facts = Pick<
+  Task,
+  "error_annotation" | "waiting" | "review" | "closed_unmerged" | "unmerged_commits"
+>;
 
 /** The glyph of a task: what it waits for goes before where it is. */
 export function glyphOf(
@@ -26,6 +29,7 @@ export function glyphOf(
   state: (State & { readonly cancels?: boolean }) | undefined,
 ): StateKind {
   const kind = state?.cancels ? "cancelled" : kindOfState(state);
+  if (kind === "done" && (task.closed_unmerged || task.unmerged_commits > 0)) return "unmerged";
   if (kind === "done" || kind === "cancelled" || kind === "blocked") return kind;
   if (task.error_annotation) return "failed";
   if (kind === "gate" && task.review?.status === "awaiting_human") return "awaiting";

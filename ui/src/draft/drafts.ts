@@ -102,6 +102,12 @@ export function editDraft(key: string, text: string, group: string | null = null
   });
 }
 
+/** What was typed into a field over `base`, its draft begun where there is none. */
+export function writeDraft(key: string, base: string, text: string): void {
+  openDraft(key, base, null);
+  editDraft(key, text, key);
+}
+
 export function undoDraft(key: string): void {
   update(key, (draft) => {
     const text = draft.past.at(-1);

@@ -1,5 +1,13 @@
 /** A host made of functions, for component tests and for the page opened in a plain browser. */
-import type { Change, ChangeBatch, FileDrop, OpenKind, Platform, TaskAddress } from "./types.ts";
+import type {
+  Change,
+  ChangeBatch,
+  EngineContact,
+  FileDrop,
+  OpenKind,
+  Platform,
+  TaskAddress,
+} from "./types.ts";
 
 type Answers = Readonly<Record<string, (input: never) => unknown>>;
 
@@ -18,6 +26,12 @@ export interface FakePlatform extends Platform {
   commit(...changes: Partial<Change>[]): void;
   /** Sends a batch exactly as given, gaps included. */
   send(batch: ChangeBatch): void;
+  /** The computers that were asked for, null for this one. */
+  readonly connected: (string | null)[];
+  /** The engine can be reached, or not. */
+  contact(contact: EngineContact): void;
+  /** How often the person asked to try again. */
+  reconnects(): number;
   openTask(task: TaskAddress): void;
   /** Drops files or folders from outside; on nothing in particular unless told where. */
   dropFiles(paths: readonly string[], at?: { readonly x: number; readonly y: number }): void;
@@ -26,11 +40,28 @@ export interface FakePlatform extends Platform {
 
 export function createFakePlatform(
   answers: Answers = {},
-  { folder = null, version = "0.0.0-fake" }: { folder?: string | null; version?: string } = {},
+  {
+    folder = null,
+    version = "0.0.0-fake",
+    host = null,
+    known = [],
+    refusal = null,
+  }: {
+    folder?: string | null;
+    version?: string;
+    /** The computer whose engine is shown. */
+    host?: string | null;
+    known?: readonly string[];
+    /** Why no other computer can be used. */
+    refusal?: unknown;
+  } = {},
 ): FakePlatform {
   const changeListeners = new Set<(batch: ChangeBatch) => void>();
   const taskListeners = new Set<(task: TaskAddress) => void>();
   const dropListeners = new Set<(drop: FileDrop) => void>();
+  const contactListeners = new Set<(contact: EngineContact) => void>();
+  const connected: FakePlatform["connected"] = [];
+  let reconnects = 0;
   const calls: FakePlatform["calls"] = [];
   const opened: FakePlatform["opened"] = [];
   const saved: FakePlatform["saved"] = [];
@@ -75,6 +106,24 @@ export function createFakePlatform(
       dropListeners.add(listener);
       return () => dropListeners.delete(listener);
     },
+    connected,
+    engine: async () => ({ host, contact: { state: "live" }, known }),
+    onContact(listener) {
+      contactListeners.add(listener);
+      return () => contactListeners.delete(listener);
+    },
+    onConnectAsked: () => () => undefined,
+    async connect(asked) {
+      if (refusal !== null) throw refusal;
+      connected.push(asked);
+    },
+    reconnect() {
+      reconnects += 1;
+    },
+    contact(contact) {
+      for (const listener of contactListeners) listener(contact);
+    },
+    reconnects: () => reconnects,
     pickFolder: async () => folder,
     async saveText(name, text) {
       saved.push({ name, text });

@@ -4,6 +4,7 @@ import { listen } from "@tauri-apps/api/event";
 import { version } from "../../package.json";
 import type {
   ChangeBatch,
+  EngineContact,
   FileDrop,
   OpenKind,
   Platform,
@@ -58,6 +59,11 @@ export function createTauriPlatform(): Platform {
         for (const drop of drops) drop();
       };
     },
+    engine: () => invoke("shell_engine"),
+    onContact: (listener) => subscribe<EngineContact>("contact", listener),
+    onConnectAsked: (listener) => subscribe<null>("connect-asked", () => listener()),
+    connect: (host) => invoke("shell_connect", { host }),
+    reconnect: () => void invoke("shell_reconnect"),
     pickFolder: () => invoke("shell_pick_folder"),
     saveText: (name, text) => invoke("shell_save_text", { name, text }),
     openPath: (path) => open("path", path),

@@ -45,6 +45,26 @@ export interface FileDrop {
   readonly y: number;
 }
 
+/** Whether the engine of the window can be reached. */
+export type EngineContact =
+  | { readonly state: "live" }
+  | {
+      readonly state: "unreachable";
+      /** Milliseconds since 1970. */
+      readonly since: number;
+      readonly message: string;
+      readonly remedy: string;
+    };
+
+/** Which engine the window shows. */
+export interface EngineShown {
+  /** The computer it runs on, as ssh knows it; null is this one. */
+  readonly host: string | null;
+  readonly contact: EngineContact;
+  /** Computers that windows were connected with, the latest first. */
+  readonly known: readonly string[];
+}
+
 export type Unsubscribe = () => void;
 
 export interface Platform {
@@ -56,6 +76,15 @@ export interface Platform {
   onOpenTask(listener: (task: TaskAddress) => void): Unsubscribe;
   /** Files or folders are dragged from outside; absent where the host cannot tell. */
   onFileDrop?(listener: (drop: FileDrop) => void): Unsubscribe;
+  /** Which engine the window shows. */
+  engine(): Promise<EngineShown>;
+  onContact(listener: (contact: EngineContact) => void): Unsubscribe;
+  /** The menu asks for another computer. */
+  onConnectAsked(listener: () => void): Unsubscribe;
+  /** Opens the window of another computer's engine, or of this one's; rejects with why it cannot be used. */
+  connect(host: string | null): Promise<void>;
+  /** Tries at once to reach the engine. */
+  reconnect(): void;
   /** Asks the person for a folder; null when they changed their mind. */
   pickFolder(): Promise<string | null>;
   /** Keeps a text where the person wants it; where that is, or null when they changed their mind. */

@@ -2,7 +2,14 @@
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 
-export type Overlay = "palette" | "shortcuts" | "newTask" | "addProject" | "notifications" | null;
+export type Overlay =
+  | "palette"
+  | "shortcuts"
+  | "newTask"
+  | "addProject"
+  | "connect"
+  | "notifications"
+  | null;
 
 interface Overlays {
   readonly open: Overlay;

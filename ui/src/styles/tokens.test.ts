@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 type Theme = "light" | "dark";
 type Oklch = readonly [lightness: number, chroma: number, hue: number];
 
-const css = readFileSync(resolve(import.meta.dirname, "tokens.css"), "utf8");
+const sheet = (name: string) => readFileSync(resolve(import.meta.dirname, name), "utf8");
 
 /** Reads `--name: light-dark(oklch(L C H), oklch(L C H));` lines; others carry no text. */
 function readPairs(source: string): Map<string, Record<Theme, Oklch>> {
@@ -50,7 +50,9 @@ function contrast(one: Oklch, other: Oklch): number {
   return (light + 0.05) / (dark + 0.05);
 }
 
-const pairs = readPairs(css);
+const usual = readPairs(sheet("tokens.css"));
+/** What high contrast leaves as it is comes of the tokens that are always there. */
+const contrasting = new Map([...usual, ...readPairs(sheet("contrast.css"))]);
 const surfaces = ["sunken", "base", "raised", "overlay", "hover", "active", "code"].map(
   (name) => `surface-${name}`,
 );
@@ -86,27 +88,32 @@ const onSurface: [string, string][] = [
   ...Array.from({ length: 16 }, (_, index): [string, string] => [`ansi-${index}`, "surface-code"]),
 ];
 
-describe.each<Theme>(["light", "dark"])("contrast in the %s theme", (theme) => {
+describe.each([
+  { name: "light", theme: "light", pairs: usual, text: 4.5, shape: 3 },
+  { name: "dark", theme: "dark", pairs: usual, text: 4.5, shape: 3 },
+  { name: "high contrast light", theme: "light", pairs: contrasting, text: 7, shape: 4.5 },
+  { name: "high contrast dark", theme: "dark", pairs: contrasting, text: 7, shape: 4.5 },
+] as const)("contrast in the $name theme", ({ theme, pairs, text: least, shape: leastShape }) => {
   const at = (name: string): Oklch => {
     const pair = pairs.get(name);
     if (!pair) throw new Error(`tokens.css declares no --${name}`);
     return pair[theme];
   };
 
-  it("reads at 4.5:1 wherever text meets a surface", () => {
+  it(`reads at ${least}:1 wherever text meets a surface`, () => {
     const failing = onSurface
       .map(([text, surface]) => ({ text, surface, ratio: contrast(at(text), at(surface)) }))
-      .filter(({ ratio }) => ratio < 4.5)
+      .filter(({ ratio }) => ratio < least)
       .map(({ text, surface, ratio }) => `${text} on ${surface}: ${ratio.toFixed(2)}`);
     expect(failing).toEqual([]);
   });
 
-  it("draws focus and status shapes at 3:1", () => {
+  it(`draws focus and status shapes at ${leastShape}:1`, () => {
     const shapes = ["focus", ...tones.map((tone) => `${tone}-solid`)];
     const failing = shapes.flatMap((shape) =>
       plain
         .map((surface) => ({ surface, ratio: contrast(at(shape), at(surface)) }))
-        .filter(({ ratio }) => ratio < 3)
+        .filter(({ ratio }) => ratio < leastShape)
         .map(({ surface, ratio }) => `${shape} on ${surface}: ${ratio.toFixed(2)}`),
     );
     expect(failing).toEqual([]);
@@ -116,4 +123,21 @@ describe.each<Theme>(["light", "dark"])("contrast in the %s theme", (theme) => {
 it("measures known colours correctly", () => {
   expect(contrast([1, 0, 0], [0, 0, 0])).toBeCloseTo(21, 1);
   expect(contrast([0.5999, 0, 0], [1, 0, 0])).toBeCloseTo(3.94, 1);
+});
+
+it("measures every colour again that high contrast needs", () => {
+  const again = readPairs(sheet("contrast.css"));
+  const texts = [...usual.keys()].filter((name) => /-?text|surface|solid|ansi|focus/.test(name));
+  expect(texts.filter((name) => !again.has(name))).toEqual([]);
+});
+
+it("is told of themes and densities in these sheets alone", () => {
+  const ui = resolve(import.meta.dirname, "..");
+  const sheets = readdirSync(ui, { encoding: "utf8", recursive: true }).filter((path) =>
+    path.endsWith(".module.css"),
+  );
+  expect(sheets.length).toBeGreaterThan(50);
+  const asking = /data-(theme|contrast|density|text)\b|prefers-(color-scheme|contrast)/;
+  const knowing = sheets.filter((path) => asking.test(readFileSync(resolve(ui, path), "utf8")));
+  expect(knowing).toEqual([]);
 });

@@ -17,7 +17,7 @@ export function giveHeight(height = 720): void {
 
 export function openApp(host: SampleHost, hash: string) {
   act(() => {
-    preferences.setState({ theme: "system", sidebarCollapsed: false, lastProject: null });
+    preferences.setState({ sidebarCollapsed: false, lastProject: null });
     showOverlay(null);
   });
   giveHeight();

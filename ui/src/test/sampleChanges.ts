@@ -14,7 +14,7 @@ const changedFile = first({
   items: recorded("task_diff", { task_id: cast.tasks.done }).files,
 });
 
-function file(path: string, change: Partial<FileChange> = {}): FileChange {
+export function file(path: string, change: Partial<FileChange> = {}): FileChange {
   return {
     ...changedFile,
     path,
@@ -206,6 +206,57 @@ export function sampleFileDiff({ path, start, limit: most }: ReadFileDiff): File
     too_large: false,
     lossy: false,
     next_start: to < total ? to : null,
+    total_rows: total,
+  };
+}
+
+/** The hunks of a whole text with so much around each change, cut to a page as the engine cuts them. */
+export function hunksOf(
+  change: FileChange,
+  lines: readonly DiffLine[],
+  { context, start, limit }: { context: number; start: number; limit: number },
+): FileDiff {
+  const near = new Set<number>();
+  for (const [place, { kind }] of lines.entries()) {
+    if (kind === "context") continue;
+    const last = Math.min(lines.length - 1, place + context);
+    for (let at = Math.max(0, place - context); at <= last; at += 1) near.add(at);
+  }
+  const hunks: Hunk[] = [];
+  let row = 0;
+  let before = -2;
+  let total = 0;
+  for (const [place, line] of lines.entries()) {
+    if (!near.has(place)) continue;
+    const isNew = place !== before + 1;
+    before = place;
+    total += 1;
+    const at = row;
+    row += 1;
+    if (isNew || hunks.length === 0) {
+      hunks.push({
+        old_start: line.old_no ?? 0,
+        old_lines: 0,
+        new_start: line.new_no ?? 0,
+        new_lines: 0,
+        header: "",
+        lines: [],
+      });
+    }
+    const hunk = hunks.at(-1);
+    if (!hunk) continue;
+    if (line.kind !== "added") hunk.old_lines += 1;
+    if (line.kind !== "removed") hunk.new_lines += 1;
+    if (hunk.old_start === 0) hunk.old_start = line.old_no ?? 0;
+    if (hunk.new_start === 0) hunk.new_start = line.new_no ?? 0;
+    if (at >= start && at < start + limit) hunk.lines.push(line);
+  }
+  return {
+    change,
+    hunks: hunks.filter((hunk) => hunk.lines.length > 0),
+    too_large: false,
+    lossy: false,
+    next_start: start + limit < total ? start + limit : null,
     total_rows: total,
   };
 }

@@ -7,6 +7,7 @@ import type { Comment, Conflict, ConflictFile, Execution, Task } from "#ui/api/g
 import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask, sampleWorkspace } from "./sample.ts";
 import { sampleFileDiff, sampleFiles, sampleSummary } from "./sampleChanges.ts";
+import { manyFileDiff, manySummary } from "./sampleManyFiles.ts";
 import { previewOf } from "./samplePictures.ts";
 import { sampleComment as recordedComment, sampleConflict, samplePath } from "./sampleReview.ts";
 import { sampleExecution } from "./sampleRuns.ts";
@@ -208,5 +209,21 @@ export function diffAnswers() {
     }),
     task_conflict_file: ({ path }) =>
       conflictFile(path) ?? refuse("not_found", `no file in conflict ${path}`),
+  } satisfies Handlers;
+}
+
+/** Changes of many files, with a comment on one in the middle. */
+export function manyAnswers() {
+  const comment = sampleComment({
+    id: "m1",
+    path: "src/billing/customer-1.ts",
+    line: 3,
+    status: "sent",
+  });
+  return {
+    ...diffAnswers(),
+    task_diff: manySummary,
+    task_diff_file: manyFileDiff,
+    task_comments: () => pageOf([comment]),
   } satisfies Handlers;
 }

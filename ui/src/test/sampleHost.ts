@@ -5,6 +5,7 @@
  * `after`, `change`).
  * Samples: `empty` (nothing there), `new` (a project without tasks), `broken` (every read fails),
  * `troubles` (one task of each kind of trouble and wait), `diff` (changes with comments, a conflict),
+ * `many` (changes of 309 files),
  * `agents` (agents at work that ask, with a conversation of every kind of entry),
  * `costs` (ten thousand runs with what they cost; `costs-few` a hundred),
  * `review` (one task of each kind of review, merge, pull request and delivery),
@@ -21,7 +22,7 @@ import { agentAnswers } from "./sampleAgents.ts";
 import { apiAccessAnswers } from "./sampleApiAccess.ts";
 import { boardAnswers, sampleProjects, sampleTasksOf } from "./sampleBoard.ts";
 import { costAnswers } from "./sampleCosts.ts";
-import { diffAnswers } from "./sampleDiff.ts";
+import { diffAnswers, manyAnswers } from "./sampleDiff.ts";
 import { fixAnswers } from "./sampleFixes.ts";
 import { knowledgeAnswers } from "./sampleKnowledge.ts";
 import { loopAnswers } from "./sampleLoop.ts";
@@ -78,6 +79,7 @@ function readsOf(sample: string | null, tasks: readonly Task[]): Handlers {
     ...placeAnswers(projects, tasks),
     ...agentAnswers(sample),
     ...(sample === "diff" || sample === "races" ? diffAnswers() : {}),
+    ...(sample === "many" ? manyAnswers() : {}),
     ...(sample === "fixes" ? fixAnswers() : { fix_list: () => ({ proposals: [], drafts: [] }) }),
     ...(sample === "validate" ? validateAnswers() : sampleUnvalidated()),
     race_estimate: () => ({ entries: [], total_micro_usd: null }),

@@ -61,6 +61,25 @@ export function sampleMachines(sample: string | null = null): Machine[] {
       ssh: { host: "build.example", user: "ci", port: null, identity_file: null, options: [] },
       ...(busy ? { draining: true, tasks: 1 } : {}),
     }),
+    sampleMachine({
+      id: "m4",
+      name: "clean-room",
+      kind: "container",
+      ssh: null,
+      container: {
+        engine: "podman",
+        image: null,
+        containerfile: "/home/me/src/website/Containerfile",
+        devcontainer: null,
+        network: "none",
+        memory_mb: 4096,
+        cpus: 2,
+        pids: 500,
+        mounts: [{ source: "/home/me/.cargo/registry", target: "/cargo", read_only: true }],
+        user: null,
+      },
+      ...(busy ? { runs: 1, tasks: 1, contact: "live", contact_since: at(40) } : {}),
+    }),
   ];
 }
 

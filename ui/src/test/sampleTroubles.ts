@@ -196,6 +196,14 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
       machines: ["gpu"],
     }),
   },
+  {
+    title: "Its machine is full",
+    ...wait(
+      "machine_disk_full",
+      "waits for box: the disk is full at `/home/me/.forge`; free some space there",
+      { machines: ["gpu"] },
+    ),
+  },
 ];
 
 export const sampleTroubles = (project: string): Task[] =>

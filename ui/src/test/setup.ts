@@ -1,3 +1,4 @@
+import "./rendered.ts"; // First: what follows loads React.
 import { cleanup, configure, getConfig } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
 import "#ui/i18n/index.ts";

@@ -2,6 +2,7 @@ import { Inbox, MessageCircleQuestion, TriangleAlert, Webhook } from "lucide-rea
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { quickOptions } from "#ui/domain/asks.ts";
+import { useReadNotices } from "#ui/domain/notices/useReadNotices.ts";
 import { asksForPlan } from "#ui/domain/plan.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { formatRoute } from "#ui/app/router.ts";
@@ -34,8 +35,10 @@ function useTake(task: Task) {
       title: t("attention.notDone", { number: task.number }),
       detail: error.message,
     });
-  const act = useOpMutation("task_action", { onError });
-  const approve = useOpMutation("review_approve", { onError });
+  const read = useReadNotices();
+  const onSuccess = () => read(task.id);
+  const act = useOpMutation("task_action", { onError, onSuccess });
+  const approve = useOpMutation("review_approve", { onError, onSuccess });
   return {
     busy: act.isPending || approve.isPending,
     take: (quick: Quick) => {

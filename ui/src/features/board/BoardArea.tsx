@@ -72,6 +72,22 @@ function Announcer() {
   );
 }
 
+/** The card of the open task has the focus again when the panel is closed. */
+function useOpenCard(open: string | null): void {
+  const model = useBoardModel();
+  const before = useRef(open);
+  useEffect(() => {
+    const was = before.current;
+    before.current = open;
+    if (open !== null || was === null) return;
+    const found = model
+      .shown()
+      .flatMap(({ items }) => items)
+      .find(({ number }) => String(number) === was);
+    if (found && document.activeElement === document.body) model.focusCard(found.id);
+  }, [model, open]);
+}
+
 /** The keys of a focused card, or of lifted ones. True when the key has been used. */
 function useCardKeys(onOpen: (number: number) => void) {
   const acting = useActing();
@@ -135,6 +151,7 @@ export function BoardArea({
   const ghost = useRef<GhostHandle>(null);
   const cardKeys = useCardKeys(onOpen);
   const onPress = useCardDrag(ghost);
+  useOpenCard(open);
   const entries = useBoardCommands({ view, filter, onOpen });
   const visible = columns.filter(
     (column) =>

@@ -37,7 +37,9 @@ function SearchField({ text }: { text: string }) {
         value={typed}
         onChange={change}
         onKeyDown={(event) => {
-          if (event.key === "Escape") change("");
+          if (event.key !== "Escape" || typed === "") return;
+          event.preventDefault();
+          change("");
         }}
       />
     </div>

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import "./BoardScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
 import { movedTask, pageOf, refuse } from "#ui/test/answers.ts";
+import type { Waiting } from "#ui/api/generated.ts";
 import { sampleProject } from "#ui/test/sample.ts";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
 
@@ -85,13 +86,9 @@ it("walks a card for each arrow, however fast they come", async () => {
 it("moves a card by keys, says where it is, and offers to take the start back", async () => {
   const host = await openBoard();
   const until = new Date(Date.now() + 5_000).toISOString();
-  host.answer("task_move", () =>
-    movedTask(
-      host.change("t1", {
-        status: "in_progress",
-        waiting: { reason: "undo", until, files: [], message: "Starts soon" },
-      }),
-    ),
+  const starting: Waiting = { reason: "undo", until, files: [], message: "Starts soon" };
+  host.answer("task_move", ({ to }) =>
+    movedTask(host.change("t1", { status: to, waiting: to === "in_progress" ? starting : null })),
   );
   host.answer("task_undo", () => host.change("t1", { status: "todo", waiting: null }));
   await lift(1);

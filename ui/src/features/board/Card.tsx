@@ -12,6 +12,7 @@ import {
   GitPullRequest,
   GitPullRequestClosed,
   Hand,
+  HardDrive,
   Hourglass,
   Lock,
   MessageCircleQuestion,
@@ -83,6 +84,7 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   no_machine: <ServerOff />,
   machine_busy: <Server />,
   machine_unreachable: <Unplug />,
+  machine_disk_full: <HardDrive />,
   cost_limit: <CircleDollarSign />,
   race_running: <Flag />,
   race_crown: <Crown />,
@@ -150,7 +152,7 @@ function RaceMark({ raced }: { raced: RaceBadge }) {
       {raced.status === "running" ? (
         `${raced.over}/${raced.entries}`
       ) : (
-        <Truncate>{raced.winner}</Truncate>
+        <span className={styles.winner}>{raced.winner}</span>
       )}
     </span>
   );
@@ -162,6 +164,7 @@ function waitWords(reason: string, t: TFunction): string | null {
   if (reason === "race_crown") return t("board.line.chooseWinner");
   if (reason === "no_machine") return t("task.waits.no_machine");
   if (reason === "machine_unreachable") return t("machines.contact.unreachable");
+  if (reason === "machine_disk_full") return t("task.waits.machine_disk_full");
   return null;
 }
 
@@ -193,7 +196,10 @@ function LineText({ task, line }: { task: Task; line: Line }) {
     case "trouble":
       return say(
         <TriangleAlert />,
-        <span title={line.text}>{t(`task.trouble.${line.type}`)}</span>,
+        // Which guard it was, and why, is what one task differs from another in.
+        <span title={line.text}>
+          {line.type === "guard_rejected" ? line.text : t(`task.trouble.${line.type}`)}
+        </span>,
       );
     case "awaiting":
       return say(<UserRound />, t("board.line.awaiting"));
@@ -261,9 +267,14 @@ function Numbers({ task }: { task: Task }) {
         </span>
       )}
       {cost !== null && (
-        <span title={usage.runs_of_unknown_cost > 0 ? t("board.costPartly") : t("board.cost")}>
-          {money(cost, locale)}
-          {usage.runs_of_unknown_cost > 0 && "+"}
+        <span
+          className={styles.cost}
+          title={usage.runs_of_unknown_cost > 0 ? t("board.costPartly") : t("board.cost")}
+        >
+          <span>
+            {money(cost, locale)}
+            {usage.runs_of_unknown_cost > 0 && "+"}
+          </span>
         </span>
       )}
       {task.raced && <RaceMark raced={task.raced} />}
@@ -296,6 +307,7 @@ function TitleField({
   };
   return (
     <textarea
+      dir="auto"
       className={styles.edit}
       aria-label={t("board.editTitle")}
       rows={2}
@@ -343,7 +355,9 @@ export const CardFace = memo(function CardFace({
       {onRename ? (
         <TitleField title={task.title} onRename={onRename} />
       ) : (
-        <p className={styles.title}>{task.title}</p>
+        <p dir="auto" className={styles.title}>
+          {task.title}
+        </p>
       )}
       <div className={styles.foot}>
         {agent !== null && <Avatar name={agent} size={16} live={live} />}

@@ -10,14 +10,16 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Skeleton } from "#ui/components/Skeleton.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { useRows } from "#ui/components/rows.ts";
 import { VirtualList, type VirtualListHandle } from "#ui/components/VirtualList.tsx";
 import { showOverlay } from "#ui/store/overlays.ts";
+import { setPreference, usePreference } from "#ui/store/preferences.ts";
 import { BoardCard, type AgentNames } from "./BoardCard.tsx";
 import { groupRows, type Row } from "./groups.ts";
 import { useBoard, useBoardModel } from "./model.ts";
 import { withPending } from "./order.ts";
 import { refusal } from "./rules.ts";
-import { cardSizes } from "./sizes.ts";
+import { cardHeight, cardSizes } from "./sizes.ts";
 import type { BoardFilter } from "./filter.ts";
 import { useColumnTasks } from "./useColumnTasks.ts";
 import { useUndoToasts } from "./useUndoToasts.tsx";
@@ -43,23 +45,28 @@ function useClosed(view: WorkflowView, column: ColumnFacts): string | null {
 }
 
 /**
- * A backlog with nothing in it gives its width to the others until it is wanted: by a press, or as
- * the place a card is taken to.
+ * A column with nothing in it can give its width to the others until it is wanted: by a press, or as
+ * the place a card is taken to. A backlog does so by itself.
  */
 function useFolded(column: ColumnFacts, view: WorkflowView, empty: boolean, isTarget: boolean) {
-  const [opened, setOpened] = useState(false);
+  const { projectId } = useBoardModel();
+  const byHand = usePreference("foldedColumns");
+  const key = `${projectId}/${column.name}`;
+  const fold = (folded: boolean) => () =>
+    setPreference("foldedColumns", { ...byHand, [key]: folded });
   // What has opened under a dragged card stays open until the card is let go: the columns beside it
   // must not jump back under the pointer.
   const [met, setMet] = useState(false);
   const dragging = useBoard(({ drag }) => drag !== null);
   if (isTarget && !met) setMet(true);
   if (!dragging && met) setMet(false);
-  const mayFold =
-    empty && column.count === 0 && statesOf(view).get(column.drop_state)?.kind === "backlog";
+  const mayFold = empty && column.count === 0;
+  const isBacklog = statesOf(view).get(column.drop_state)?.kind === "backlog";
+  const folded = mayFold && (byHand[key] ?? isBacklog);
   return {
-    folded: mayFold && !opened && !met && !isTarget,
-    fold: mayFold && opened ? () => setOpened(false) : undefined,
-    unfold: () => setOpened(true),
+    folded: folded && !met && !isTarget,
+    fold: mayFold && !folded ? fold(true) : undefined,
+    unfold: fold(false),
   };
 }
 
@@ -118,10 +125,11 @@ function Header({
 }
 
 function Loading() {
+  const rows = useRows();
   return (
     <div className={styles.loading} aria-busy>
       {[0, 1, 2].map((each) => (
-        <Skeleton key={each} height={cardSizes.row} />
+        <Skeleton key={each} height={cardHeight(rows)} />
       ))}
     </div>
   );
@@ -166,6 +174,12 @@ export const Column = memo(function Column({
   const ordered = filter.group === "none";
   const rows = groupRows(items, filter.group, view.work_role);
   const { element, list } = usePublished(column, items, ordered);
+  // The card of the open task stays in sight, also where the panel takes its room.
+  const opened = items.find(({ number }) => open === String(number))?.id;
+  const model = useBoardModel();
+  useEffect(() => {
+    if (opened !== undefined) model.reveal(opened);
+  }, [model, opened]);
   useUndoToasts(items);
 
   const closed = useClosed(view, column);
@@ -201,6 +215,7 @@ export const Column = memo(function Column({
           items={rows}
           keyOf={keyOf}
           rowHeight={cardSizes.row}
+          roomier={cardSizes.room}
           gap={cardSizes.gap}
           padding={cardSizes.padding}
           measured={!ordered}

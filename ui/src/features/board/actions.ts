@@ -5,11 +5,19 @@ import { tagsOf } from "#ui/api/changes.ts";
 import { ApiError, errorText } from "#ui/api/error.ts";
 import type { Task } from "#ui/api/generated.ts";
 import { showToast } from "#ui/components/Toast.tsx";
+import {
+  offerMoveBack,
+  offerPriorityBack,
+  offerRoleBack,
+  type Moved,
+} from "#ui/domain/undo/acts.ts";
+import { starterOf } from "#ui/domain/taskActions.ts";
 import { t } from "#ui/i18n/index.ts";
 import type { Platform } from "#ui/platform/types.ts";
 import { isBusy } from "./format.ts";
 import { announce, clearSelection, type BoardModel, type MoveWish } from "./model.ts";
 import { anchorOf, type PendingMove, type Place } from "./order.ts";
+import { leavesWork } from "#ui/domain/closing/closing.ts";
 import { refusal, stateAfter, type Refusal } from "./rules.ts";
 
 export interface Acting {
@@ -48,7 +56,7 @@ export function refuse(model: BoardModel, refused: Refusal): void {
   announce(model, t("board.closed", refused));
 }
 
-/** Moves cards, unless that stops something: then it asks. */
+/** Moves cards, unless that stops something or leaves work behind: then it asks. */
 export function move(acting: Acting, wish: MoveWish): void {
   const { model } = acting;
   const column = model.shown().find((shown) => shown.column.name === wish.column)?.column;
@@ -59,41 +67,63 @@ export function move(acting: Acting, wish: MoveWish): void {
     refuse(model, refused);
     return;
   }
-  const stops = wish.tasks.some((task) => stateAfter(task, column) !== task.status && isBusy(task));
-  if (stops) model.state.setState({ asking: wish });
+  const asks = wish.tasks.some((task) => {
+    const to = stateAfter(task, column);
+    return to !== task.status && (isBusy(task) || leavesWork(view, task, to));
+  });
+  if (asks) model.state.setState({ asking: wish });
   else void moveNow(acting, wish);
+}
+
+/** Where cards stood that an agent has been told to start on. */
+const startedFrom = new Map<string, { readonly status: string; readonly place: Place }>();
+
+/** Beside which card a task stands, the cards that are moved with it left out below it. */
+function oldPlace(model: BoardModel, task: Task, moved: readonly Task[]): Place {
+  const items = model.find(task.id)?.column.items ?? [];
+  const at = items.findIndex(({ id }) => id === task.id);
+  const below = items.slice(at + 1).find(({ id }) => moved.every((each) => each.id !== id));
+  const above = items[at - 1];
+  if (below) return { before_id: below.id };
+  return above ? { after_id: above.id } : {};
 }
 
 export async function moveNow(acting: Acting, wish: MoveWish): Promise<void> {
   const { platform, model } = acting;
   const column = model.shown().find((shown) => shown.column.name === wish.column)?.column;
-  if (!column) return;
+  const stateOf = (task: Task) => wish.to ?? (column && stateAfter(task, column)) ?? task.status;
   const moves = wish.tasks.map((task, index): PendingMove => {
     const previous = wish.tasks[index - 1];
     const place: Place = previous ? { after_id: previous.id } : wish.place;
-    return { task, column: column.name, to: stateAfter(task, column), place };
+    return { task, column: wish.column, to: stateOf(task), place };
   });
+  const from = new Map(wish.tasks.map((task) => [task.id, oldPlace(model, task, wish.tasks)]));
   setPending(model, moves);
   announce(
     model,
     t("board.announce.moved", {
       count: moves.length,
       number: wish.tasks[0]?.number ?? 0,
-      column: column.name,
+      column: wish.column,
     }),
   );
+  const done: Moved[] = [];
   for (const pending of moves) {
     const { task, to, place } = pending;
     const anchor = anchorOf(place);
     if (to === task.status && !anchor.before_id && !anchor.after_id) continue;
     try {
-      await call(platform, "task_move", {
+      const answer = await call(platform, "task_move", {
         task_id: task.id,
         to,
         ...anchor,
         version: task.version,
         wait: "none",
       });
+      const moved = { task, to, place: from.get(task.id) ?? {} };
+      // A start that waits is told of, and taken back, as long as it waits.
+      if (answer.task.waiting?.reason !== "undo") done.push(moved);
+      else startedFrom.set(task.id, { status: task.status, place: moved.place });
     } catch (error) {
       dropPending(model, [pending]);
       announce(model, t("board.announce.refused", { number: task.number }));
@@ -103,56 +133,117 @@ export async function moveNow(acting: Acting, wish: MoveWish): Promise<void> {
   await reread(acting);
   dropPending(model, moves);
   clearSelection(model);
+  const view = model.view();
+  if (view) offerMoveBack(platform, view, done, wish.column);
 }
 
-export async function undo(acting: Acting, task: Pick<Task, "id" | "number">): Promise<void> {
-  try {
-    await call(acting.platform, "task_undo", { task_id: task.id });
-    announce(acting.model, t("board.announce.undone", { number: task.number }));
-  } catch (error) {
-    fail(t("board.notUndone", { number: task.number }), error);
+type Started = Pick<Task, "id" | "number">;
+
+/** Takes a start back, and puts the card where it was. */
+export async function undoStart(acting: Acting, { id, number }: Started): Promise<void> {
+  const { platform, model } = acting;
+  const { status, version } = await call(platform, "task_undo", { task_id: id });
+  const from = startedFrom.get(id);
+  startedFrom.delete(id);
+  if (from && from.status === status) {
+    await call(platform, "task_move", {
+      task_id: id,
+      to: status,
+      ...from.place,
+      version,
+      wait: "none",
+    });
   }
+  announce(model, t("board.announce.undone", { number }));
   await reread(acting);
 }
 
+export async function undo(acting: Acting, task: Started): Promise<void> {
+  try {
+    await undoStart(acting, task);
+  } catch (error) {
+    fail(t("board.notUndone", { number: task.number }), error);
+    await reread(acting);
+  }
+}
+
+/** Answers the tasks that it was done to, as they were before. */
 async function each(
   acting: Acting,
   tasks: readonly Task[],
   act: (task: Task) => Promise<unknown>,
-): Promise<void> {
+): Promise<readonly Task[]> {
+  const done: Task[] = [];
   for (const task of tasks) {
     try {
       await act(task);
+      done.push(task);
     } catch (error) {
       fail(t("board.notChanged", { number: task.number }), error);
     }
   }
   await reread(acting);
+  return done;
 }
 
-export function rename(acting: Acting, task: Task, title: string): Promise<void> {
-  return each(acting, [task], () =>
+export async function rename(acting: Acting, task: Task, title: string): Promise<void> {
+  await each(acting, [task], () =>
     call(acting.platform, "task_update", { task_id: task.id, version: task.version, title }),
   );
 }
 
-export function setPriority(
+export async function setPriority(
   acting: Acting,
   tasks: readonly Task[],
   priority: number,
 ): Promise<void> {
-  return each(acting, tasks, (task) =>
+  const others = tasks.filter((task) => task.priority !== priority);
+  const done = await each(acting, others, (task) =>
     call(acting.platform, "task_update", { task_id: task.id, version: task.version, priority }),
+  );
+  offerPriorityBack(acting.platform, done, priority);
+}
+
+/** Starts what an agent holds, of these tasks. */
+export async function start(acting: Acting, tasks: readonly Task[]): Promise<void> {
+  const view = acting.model.view() ?? undefined;
+  const ready = tasks.flatMap((task) => {
+    const agent = starterOf(task, view);
+    return agent === null ? [] : [{ task, agent }];
+  });
+  if (ready.length === 0) {
+    showToast({ tone: "warning", title: t("board.noStart", { count: tasks.length }) });
+    return;
+  }
+  const agents = new Map(ready.map(({ task, agent }) => [task.id, agent]));
+  await each(
+    acting,
+    ready.map(({ task }) => task),
+    ({ id, version }) =>
+      call(acting.platform, "task_claim", { task_id: id, agent_id: agents.get(id) ?? "", version }),
   );
 }
 
-export function assign(
+/** Stops the agents that work on these tasks. */
+export async function stop(acting: Acting, tasks: readonly Task[]): Promise<void> {
+  const working = tasks.filter(({ live }) => live !== null);
+  if (working.length === 0) {
+    showToast({ tone: "warning", title: t("board.noStop", { count: tasks.length }) });
+    return;
+  }
+  await each(acting, working, ({ live }) =>
+    call(acting.platform, "execution_stop", { execution_id: live?.execution_id ?? "" }),
+  );
+}
+
+export async function assign(
   acting: Acting,
   tasks: readonly Task[],
   role: string,
   holder: string | null,
 ): Promise<void> {
-  return each(acting, tasks, (task) =>
+  const done = await each(acting, tasks, (task) =>
     call(acting.platform, "task_assign", { task_id: task.id, role, holder, version: task.version }),
   );
+  offerRoleBack(acting.platform, done, role, holder);
 }

@@ -6,7 +6,7 @@ import { announce, type BoardModel, type ShownColumn } from "./model.ts";
 import { isNoMove, keyboardStep, placeAt, slotAt, type DragKey } from "./order.ts";
 import type { Point } from "./pointerDrag.ts";
 import { refusal } from "./rules.ts";
-import { cardSizes } from "./sizes.ts";
+import { drawnSizes } from "./sizes.ts";
 
 function dragged(model: BoardModel, id: string): readonly Task[] {
   const { selected } = model.state.getState();
@@ -82,7 +82,7 @@ export function pointerAt(model: BoardModel, pointer: Point): void {
   let target: NonNullable<typeof drag.target> | null = null;
   if (over && view && !refused) {
     const offset = list ? pointer.y - list.getBoundingClientRect().top + list.scrollTop : 0;
-    const slot = over.ordered ? slotAt(offset, over.items.length, cardSizes) : over.items.length;
+    const slot = over.ordered ? slotAt(offset, over.items.length, drawnSizes()) : over.items.length;
     target = { column: over.column.name, slot };
   }
   const sameTarget = target?.column === drag.target?.column && target?.slot === drag.target?.slot;

@@ -94,7 +94,13 @@ describe("the filter by machine", () => {
     const names = (await screen.findAllByRole("menuitemcheckbox")).map(
       ({ textContent }) => textContent,
     );
-    expect(names.slice(-4)).toEqual(["This computer", "gpu-box", "attic", "build-farm"]);
+    expect(names.slice(-5)).toEqual([
+      "This computer",
+      "gpu-box",
+      "attic",
+      "build-farm",
+      "clean-room",
+    ]);
   });
 
   it("is not there without machines", async () => {

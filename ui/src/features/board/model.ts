@@ -25,6 +25,8 @@ export interface MoveWish {
   readonly tasks: readonly Task[];
   readonly column: string;
   readonly place: Place;
+  /** Another state than the column's cards get when they are dropped there. */
+  readonly to?: string;
 }
 
 export type Pick = "move" | "assign" | "priority" | null;
@@ -36,7 +38,7 @@ export interface BoardState {
   readonly drag: Drag | null;
   readonly pending: ReadonlyMap<string, PendingMove>;
   readonly editing: string | null;
-  /** Waits for a yes, since it stops an agent or checks. */
+  /** Waits for an answer, since it stops an agent or checks, or leaves work behind. */
   readonly asking: MoveWish | null;
   readonly picking: Pick;
   readonly announcement: string;
@@ -61,6 +63,8 @@ export interface BoardModel {
   setView(view: WorkflowView, order: readonly string[]): void;
   readonly view: () => WorkflowView | null;
   find(id: string): { readonly task: Task; readonly column: ShownColumn } | null;
+  /** Brings a card into sight. */
+  reveal(id: string): void;
   /** Brings a card into sight and gives it the focus. */
   focusCard(id: string): void;
   /** The selected tasks, else the focused one. */
@@ -92,8 +96,15 @@ export function createBoardModel(projectId: string): BoardModel {
     }
     return null;
   };
+  const reveal = (id: string) => {
+    const place = find(id);
+    if (!place) return;
+    place.column.element?.scrollIntoView({ inline: "nearest", block: "nearest" });
+    place.column.list?.scrollToIndex(place.column.items.indexOf(place.task));
+  };
   return {
     projectId,
+    reveal,
     state,
     shown,
     find,
@@ -112,10 +123,8 @@ export function createBoardModel(projectId: string): BoardModel {
     },
     focusCard(id) {
       state.setState({ focused: id });
-      const place = find(id);
-      if (!place) return;
-      place.column.element?.scrollIntoView({ inline: "nearest", block: "nearest" });
-      place.column.list?.scrollToIndex(place.column.items.indexOf(place.task));
+      if (!find(id)) return;
+      reveal(id);
       const give = (tries: number) => {
         // The next key may already have led on.
         if (state.getState().focused !== id) return;

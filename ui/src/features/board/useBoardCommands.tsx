@@ -2,24 +2,29 @@ import {
   ArrowRightLeft,
   CheckCheck,
   Columns3,
+  Copy,
   Eye,
   Grip,
   ListFilter,
   PanelRightOpen,
   Pencil,
+  Play,
   Rows3,
   Signal,
+  Square,
   SquareCheck,
-  Undo2,
+  SquareCode,
   UserRound,
 } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
+import { openInEditor } from "#ui/app/PlaceButtons.tsx";
 import { setQuery } from "#ui/app/router.ts";
 import type { WorkflowView } from "#ui/api/generated.ts";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
-import { undo } from "./actions.ts";
+import { copyLinks } from "#ui/domain/taskActions.ts";
+import { start, stop } from "./actions.ts";
 import { searchId } from "./BoardBar.tsx";
 import type { BoardFilter } from "./filter.ts";
 import { lift } from "./gestures.ts";
@@ -32,7 +37,9 @@ interface Wanted {
 }
 
 const onCards: ReadonlySet<string> = new Set(
-  ["open", "edit", "pick", "move", "assign", "priority", "undo"].map((id) => `board.${id}`),
+  ["open", "start", "stop", "edit", "pick", "move", "assign", "priority", "link", "editor"].map(
+    (id) => `board.${id}`,
+  ),
 );
 
 /** The board's commands; those about cards are also what a card's menu offers. */
@@ -55,6 +62,19 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
         keys: ["enter", "o"],
         icon: <PanelRightOpen />,
         run: () => onOpen(focused()?.number ?? null),
+      },
+      {
+        id: "board.start",
+        label: t("board.command.start"),
+        icon: <Play />,
+        enabled: view.work_role !== null,
+        run: () => void start(acting, model.chosen()),
+      },
+      {
+        id: "board.stop",
+        label: t("board.command.stop"),
+        icon: <Square />,
+        run: () => void stop(acting, model.chosen()),
       },
       {
         id: "board.edit",
@@ -98,19 +118,16 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
         run: pick("priority"),
       },
       {
-        id: "board.undo",
-        label: t("board.command.undo"),
-        keys: ["mod+z"],
-        icon: <Undo2 />,
-        run: () => {
-          const waits = model
-            .shown()
-            .flatMap(({ items }) => items.filter(({ waiting }) => waiting?.reason === "undo"));
-          const last = waits.toSorted((one, other) =>
-            other.status_since.localeCompare(one.status_since),
-          )[0];
-          if (last) void undo(acting, last);
-        },
+        id: "board.link",
+        label: t("task.copyLink"),
+        icon: <Copy />,
+        run: () => copyLinks(model.chosen()),
+      },
+      {
+        id: "board.editor",
+        label: t("task.openEditor"),
+        icon: <SquareCode />,
+        run: () => openInEditor(acting.platform, focused()?.workspace ?? null),
       },
       {
         id: "board.select",

@@ -5,6 +5,8 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { chartData, nearest, summaryOf, type Point } from "./line.ts";
 import { instant, money, ticks } from "./numbers.ts";
+import { rowsOf } from "#ui/store/looks.ts";
+import { preferences } from "#ui/store/preferences.ts";
 import styles from "./Costs.module.css";
 
 const height = 260;
@@ -60,11 +62,12 @@ function diamonds(chart: uPlot, series: number, colour: string): void {
 
 function optionsOf(host: HTMLElement, count: number, hover: (chart: uPlot) => void): uPlot.Options {
   const colour = colours(host);
+  const size = 11 * rowsOf(preferences.getState()).scale;
   const axis = {
     stroke: colour.text,
     grid: { stroke: colour.line, width: 1 },
     ticks: { stroke: colour.line, width: 1 },
-    font: `11px ${getComputedStyle(host).fontFamily}`,
+    font: `${size}px ${getComputedStyle(host).fontFamily}`,
   };
   const stepped = uPlot.paths.stepped?.({ align: 1 });
   const plain = (stroke: string, dash?: number[]): uPlot.Series => ({
@@ -110,7 +113,9 @@ function useThemeTurns(): number {
   useEffect(() => {
     const turn = () => setTurns((before) => before + 1);
     const observer = new MutationObserver(turn);
-    observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    observer.observe(document.documentElement, {
+      attributeFilter: ["data-theme", "data-contrast", "data-text"],
+    });
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", turn);
     return () => {

@@ -1,5 +1,6 @@
 /** Costs and times as the costs page says them. Pure but for the page's locale. */
 export { money } from "#ui/domain/money.ts";
+export { percent as share } from "#ui/domain/percent.ts";
 
 const locale = (): string => navigator.language;
 
@@ -8,10 +9,6 @@ export const compact = (count: number): string =>
   new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 }).format(count);
 
 export const whole = (count: number): string => new Intl.NumberFormat(locale()).format(count);
-
-/** 0 to 1: "43%". */
-export const share = (part: number): string =>
-  new Intl.NumberFormat(locale(), { style: "percent", maximumFractionDigits: 0 }).format(part);
 
 /** How many medians: "2.5×". */
 export const times = (ratio: number): string =>

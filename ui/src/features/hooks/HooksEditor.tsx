@@ -1,5 +1,5 @@
 import { CircleAlert, Redo2, SquareTerminal, Undo2 } from "lucide-react";
-import { useEffect, useRef, type KeyboardEvent } from "react";
+import { useEffect, useRef } from "react";
 import { useTranslation } from "react-i18next";
 import { setQuery, useRoute } from "#ui/app/router.ts";
 import { errorText } from "#ui/api/error.ts";
@@ -23,6 +23,7 @@ import {
 } from "#ui/draft/drafts.ts";
 import { nearestPlace, sentence } from "#ui/draft/findings.ts";
 import { parsePath, placeOf } from "#ui/draft/path.ts";
+import { useDraftKeys } from "#ui/draft/useDraftKeys.ts";
 import { useLeaveNotice } from "#ui/draft/useLeaveNotice.ts";
 import { EventHooks } from "./EventHooks.tsx";
 import { HooksProvider } from "./HooksContext.tsx";
@@ -201,7 +202,6 @@ const focusable = "input:not([disabled]), textarea:not([disabled]), button:not([
 function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) {
   const { t } = useTranslation();
   const route = useRoute();
-  const key = draftKey(projectId);
   const body = useRef<HTMLDivElement>(null);
   const asked = route.name === "projectSettings" ? route.query["view"] : undefined;
   const view: View = asked === "json" ? "json" : "form";
@@ -224,15 +224,7 @@ function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) 
     field?.scrollIntoView({ block: "center" });
     field?.querySelector<HTMLElement>(focusable)?.focus({ preventScroll: true });
   }, [saveError, first]);
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
-    const letter = event.key.toLowerCase();
-    if (letter === "s") state.save();
-    else if (letter === "z" && !event.shiftKey) undoDraft(key);
-    else if (letter === "y" || letter === "z") redoDraft(key);
-    else return;
-    event.preventDefault();
-  };
+  const onKeyDown = useDraftKeys({ key: draftKey(projectId), save: state.save });
   return (
     // Keys of the draft, whatever of it has the focus.
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions

@@ -2,14 +2,17 @@ import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
-import type { Machine } from "#ui/api/generated.ts";
+import type { Machine, MachineKind } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { NumberField } from "#ui/components/NumberField.tsx";
-import { Said } from "#ui/components/Said.tsx";
+import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
+import { ContainerFields } from "./ContainerFields.tsx";
+import { SshFields } from "./SshFields.tsx";
+import { mountLines } from "./container.ts";
 import {
   createInput,
   defaultRoot,
@@ -29,10 +32,21 @@ const fields = [
   "ssh.port",
   "ssh.identity_file",
   "ssh.options",
+  "container.engine",
+  "container.image",
+  "container.containerfile",
+  "container.devcontainer",
+  "container.network",
+  "container.memory_mb",
+  "container.cpus",
+  "container.pids",
+  "container.mounts",
+  "container.user",
   "root",
   "labels",
   "caps.runs",
 ];
+const kinds: readonly MachineKind[] = ["ssh", "container"];
 const formId = "machine-form";
 
 /** A machine: added without `machine`, changed with it. */
@@ -69,7 +83,7 @@ export function MachineDialog({
       open
       onOpenChange={(open) => !open && onClose()}
       title={machine ? t("machines.editTitle", { name: machine.name }) : t("machines.addTitle")}
-      description={t("machines.dialogText")}
+      description={t(`machines.dialogTextOf.${form.kind}`)}
       actions={
         <>
           <Button onClick={onClose}>{t("action.cancel")}</Button>
@@ -91,6 +105,14 @@ export function MachineDialog({
             {rest}
           </Banner>
         )}
+        {!machine && (
+          <SegmentedControl<MachineKind>
+            label={t("machines.kind")}
+            value={form.kind}
+            segments={kinds.map((value) => ({ value, label: t(`machines.kindOf.${value}`) }))}
+            onChange={(kind) => set({ kind })}
+          />
+        )}
         <TextField
           label={t("machines.name")}
           autoFocus
@@ -98,45 +120,21 @@ export function MachineDialog({
           error={taken ?? at("name")}
           onChange={(name) => set({ name })}
         />
-        <TextField
-          label={t("machines.host")}
-          placeholder={t("machines.hostHint")}
-          mono
-          value={form.host}
-          error={at("ssh.host")}
-          onChange={(host) => set({ host })}
-        />
-        <div className={styles.pair}>
-          <TextField
-            label={t("machines.user")}
-            mono
-            value={form.user}
-            error={at("ssh.user")}
-            onChange={(user) => set({ user })}
+        {form.kind === "ssh" ? (
+          <SshFields
+            form={form}
+            onChange={set}
+            at={at}
+            optionsError={inLines("ssh.options", sent?.ssh?.options)}
           />
-          <NumberField
-            label={t("machines.port")}
-            value={form.port}
-            error={at("ssh.port")}
-            onChange={(port) => set({ port })}
+        ) : (
+          <ContainerFields
+            form={form}
+            onChange={set}
+            at={at}
+            mountsError={inLines("container.mounts", mountLines(form.mounts))}
           />
-        </div>
-        <TextField
-          label={t("machines.identityFile")}
-          mono
-          value={form.identityFile}
-          error={at("ssh.identity_file")}
-          onChange={(identityFile) => set({ identityFile })}
-        />
-        <TextArea
-          label={t("machines.options")}
-          hint={<Said text={t("machines.optionsHint")} />}
-          mono
-          rows={2}
-          value={form.options}
-          error={inLines("ssh.options", sent?.ssh?.options)}
-          onChange={(options) => set({ options })}
-        />
+        )}
         <TextField
           label={t("machines.root")}
           hint={t("machines.rootHint")}

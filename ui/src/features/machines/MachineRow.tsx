@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
-import type { Machine } from "#ui/api/generated.ts";
+import type { ContainerConfig, Machine } from "#ui/api/generated.ts";
 import { DrainingBadge, loadWords } from "#ui/domain/machines/Load.tsx";
 import { formatRoute } from "#ui/app/router.ts";
 import { Badge } from "#ui/components/Badge.tsx";
@@ -51,12 +51,27 @@ function Labels({ labels }: { labels: readonly string[] }) {
   );
 }
 
+/** What containers may use and reach. */
+function ContainerFacts({ container }: { container: ContainerConfig }) {
+  const { t } = useTranslation();
+  const { engine = "auto", network = "default", memory_mb, cpus, pids, mounts } = container;
+  const facts = [
+    t(`machines.container.factOf.${engine}`),
+    network === "default" ? null : t(`machines.container.factNetworkOf.${network}`),
+    memory_mb == null ? null : t("machines.container.factMemory", { count: memory_mb }),
+    cpus == null ? null : t("machines.container.factCpus", { count: cpus }),
+    pids == null ? null : t("machines.container.factPids", { count: pids }),
+    mounts?.length ? t("machines.container.factMounts", { count: mounts.length }) : null,
+  ];
+  return <span className={styles.count}>{facts.filter((fact) => fact !== null).join(" · ")}</span>;
+}
+
 export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () => void }) {
   const { t } = useTranslation();
   const [removing, setRemoving] = useState(false);
   const testButton = useRef<HTMLButtonElement>(null);
   const test = useTest(machine);
-  const { name, ssh, labels, tasks } = machine;
+  const { name, container, labels, tasks } = machine;
   const load = loadWords(machine, t);
   return (
     <li className={styles.machine}>
@@ -67,8 +82,9 @@ export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () =
             {machine.draining && <DrainingBadge />}
           </Row>
           <code className={styles.target} data-selectable>
-            {targetOf(ssh)}
+            {targetOf(machine)}
           </code>
+          {container && <ContainerFacts container={container} />}
           <Labels labels={labels} />
           <Row wrap gap={3}>
             <a

@@ -26,7 +26,7 @@ describe("the list", () => {
   it("tells where each machine leads, its labels and the contact with what to do", async () => {
     const { container } = open();
     const rows = [...(await listed()).children].map(({ textContent }) => textContent);
-    expect(rows).toHaveLength(3);
+    expect(rows).toHaveLength(4);
     expect(rows[0]).toMatch(
       /gpu-box.*me@gpu\.example:2222.*gpubig.*0 of 4 runs0 tasks.*Connected since /,
     );
@@ -35,6 +35,9 @@ describe("the list", () => {
     );
     expect(rows[1]).toContain("then try ssh attic.");
     expect(rows[2]).toMatch(/build-farm.*ci@build\.example.*Not contacted yet/);
+    expect(rows[3]).toContain(
+      "clean-room/home/me/src/website/Containerfilepodman · no network · 4,096 MiB · 2 processors · 500 processes · 1 mount",
+    );
     expect(await violationsIn(container)).toEqual([]);
   });
 
@@ -129,7 +132,7 @@ describe("a test", () => {
     host.answer("machine_test", () => refuse("internal", "failed to read the keeper's program"));
     await press("Test gpu-box")();
     await screen.findByText(/Could not test the machine: failed to read the keeper's program\./);
-    expect((await listed()).children).toHaveLength(3);
+    expect((await listed()).children).toHaveLength(4);
   });
 });
 
@@ -192,6 +195,97 @@ describe("the dialog", () => {
         },
       ]),
     );
+  });
+
+  it("adds a machine of containers", async () => {
+    const { host, container } = open();
+    await listed();
+    await userEvent.keyboard("n");
+    const dialog = await dialogOf("Add machine");
+    const inside = within(dialog);
+    await userEvent.click(inside.getByRole("radio", { name: "Container" }));
+    expect(dialog.textContent).toContain("removed with the task's worktree");
+    expect(inside.queryByRole("textbox", { name: "Host" })).toBeNull();
+    expect(await violationsIn(container)).toEqual([]);
+    const type = async (name: string, text: string) =>
+      userEvent.type(inside.getByRole("textbox", { name }), text);
+    await type("Name", "box");
+    const add = inside.getByRole("button", { name: "Add machine" });
+    expect(add.hasAttribute("disabled")).toBe(true);
+    await type("Image", "debian:12");
+    await type("Memory (MiB)", "4096");
+    await type("Processors", "1.5");
+    await type("Mounts", "/srv/cache:/cache:rw{Enter}/srv/data:/data");
+    await userEvent.click(inside.getByRole("combobox", { name: "Network" }));
+    await userEvent.click(await screen.findByRole("option", { name: "No network" }));
+    await userEvent.click(add);
+    await waitFor(() =>
+      expect(inputsOf(host, "machine_create")).toEqual([
+        {
+          name: "box",
+          container: {
+            engine: "auto",
+            image: "debian:12",
+            containerfile: null,
+            devcontainer: null,
+            network: "none",
+            memory_mb: 4096,
+            cpus: 1.5,
+            pids: null,
+            mounts: [
+              { source: "/srv/cache", target: "/cache", read_only: false },
+              { source: "/srv/data", target: "/data", read_only: true },
+            ],
+            user: null,
+          },
+          root: "~/.forge",
+          labels: [],
+          caps: { runs: null },
+        },
+      ]),
+    );
+  });
+
+  it("changes a machine of containers, whose kind stays", async () => {
+    const { host } = open();
+    await press("Edit clean-room")();
+    const dialog = await dialogOf("Edit clean-room");
+    expect(within(dialog).queryByRole("radio")).toBeNull();
+    const source = within(dialog).getByRole<HTMLInputElement>("textbox", {
+      name: "Path of the Containerfile",
+    });
+    expect(source.value).toBe("/home/me/src/website/Containerfile");
+    const mounts = within(dialog).getByRole("textbox", { name: "Mounts" });
+    await userEvent.clear(mounts);
+    await userEvent.click(within(dialog).getByRole("button", { name: "Save" }));
+    await waitFor(() =>
+      expect(inputsOf(host, "machine_update")).toMatchObject([
+        { machine_id: "m4", container: { network: "none", memory_mb: 4096, cpus: 2, mounts: [] } },
+      ]),
+    );
+  });
+
+  it.each([
+    ["container.image", "Image", "must be the name of an image"],
+    ["container.memory_mb", "Memory (MiB)", "must be at least 64"],
+    ["container.cpus", "Processors", "must be between 0.1 and 1024"],
+    ["container.pids", "Processes", "must be at least 16"],
+    ["container.user", "User in the container", "must be a user"],
+  ])("says what is wrong with %s at the field %s", async (path, field, said) => {
+    const { host } = open();
+    host.answer("machine_create", () => refuseInput("failed to add the machine", path, said));
+    await listed();
+    await userEvent.keyboard("n");
+    const dialog = await dialogOf("Add machine");
+    await userEvent.click(within(dialog).getByRole("radio", { name: "Container" }));
+    const box = (name: string) => within(dialog).getByRole("textbox", { name });
+    await userEvent.type(box("Name"), "x");
+    await userEvent.type(box("Image"), "x");
+    await userEvent.click(within(dialog).getByRole("button", { name: "Add machine" }));
+    await within(dialog).findByText(said);
+    const wrong = within(dialog).getAllByRole("textbox");
+    const marked = wrong.filter((each) => each.getAttribute("aria-invalid") === "true");
+    expect(marked).toEqual([box(field)]);
   });
 
   it.each([
@@ -258,7 +352,7 @@ describe("draining", () => {
     );
     await press("Drain gpu-box")();
     await screen.findByText("Nothing new starts on gpu-box");
-    const again = await screen.findByRole("button", { name: "Use gpu-box again" });
+    const again = await screen.findByRole("button", { name: "Use again: gpu-box" });
     expect((await listed()).textContent).toContain("gpu-boxDraining");
     expect(await violationsIn(container)).toEqual([]);
     host.after(

@@ -9,7 +9,7 @@ import { Banner } from "#ui/components/Banner.tsx";
 export function RemoveDialog({ machine, onClose }: { machine: Machine; onClose: () => void }) {
   const { t } = useTranslation();
   const remove = useOpMutation("machine_delete", { onSuccess: onClose });
-  const { name, root, tasks } = machine;
+  const { kind, name, root, tasks } = machine;
   return (
     <AlertDialog
       open
@@ -19,7 +19,7 @@ export function RemoveDialog({ machine, onClose }: { machine: Machine; onClose: 
       title={t("machines.removeTitle", { name })}
       description={
         <>
-          {t("machines.removeText", { root })}
+          {t(`machines.removeTextOf.${kind}`, { root })}
           {tasks > 0 && ` ${t("machines.removeHas", { count: tasks })}`}
         </>
       }

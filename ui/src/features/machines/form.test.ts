@@ -35,11 +35,11 @@ describe("a machine's form", () => {
   });
 
   it.each(sampleMachines())("keeps $name as it is when nothing is changed", (machine) => {
-    const { id, name, ssh, root, labels, caps } = machine;
+    const { id, name, ssh, container, root, labels, caps } = machine;
     expect(updateInput(machine, formOf(machine))).toEqual({
       machine_id: id,
       name,
-      ssh,
+      ...(ssh ? { ssh } : { container }),
       root,
       labels,
       caps,
@@ -57,12 +57,20 @@ describe("a machine's form", () => {
 });
 
 it.each([
-  [{ host: "attic" }, "attic"],
-  [{ host: "attic", user: "me", port: null }, "me@attic"],
-  [{ host: "attic", user: null, port: 2222 }, "attic:2222"],
-  [sampleMachine().ssh, "me@gpu.example:2222"],
-])("says where %j leads: %s", (ssh, target) => {
-  expect(targetOf(ssh)).toBe(target);
+  [{ ssh: { host: "attic" } }, "attic"],
+  [{ ssh: { host: "attic", user: "me", port: null } }, "me@attic"],
+  [{ ssh: { host: "attic", user: null, port: 2222 } }, "attic:2222"],
+  [sampleMachine(), "me@gpu.example:2222"],
+  [{ container: { image: "debian:12" } }, "debian:12"],
+  [{ container: { containerfile: "/box/Containerfile" } }, "/box/Containerfile"],
+])("says where %j leads: %s", (machine, target) => {
+  expect(targetOf(machine)).toBe(target);
+});
+
+it("is complete with what the image of a container is taken from", () => {
+  const form = { ...emptyForm, kind: "container" as const, name: "box" };
+  expect(isComplete({ ...form, host: "box" })).toBe(false);
+  expect(isComplete({ ...form, source: "debian:12" })).toBe(true);
 });
 
 it("finds the line that a finding about a list is about", () => {

@@ -1,11 +1,25 @@
 /** A machine as the dialog's fields, and back; where it leads, and what the engine says of its lists. Pure. */
 import { findingsOf, type Finding } from "#ui/api/findings.ts";
 import type { ApiError } from "#ui/api/error.ts";
-import type { CreateMachine, Machine, SshConfig, UpdateMachine } from "#ui/api/generated.ts";
+import type {
+  CreateMachine,
+  Machine,
+  MachineKind,
+  SshConfig,
+  UpdateMachine,
+} from "#ui/api/generated.ts";
+import {
+  containerFormOf,
+  containerOf,
+  emptyContainer,
+  sourceOf,
+  type ContainerForm,
+} from "./container.ts";
 
 export const defaultRoot = "~/.forge";
 
-export interface MachineForm {
+export interface MachineForm extends ContainerForm {
+  readonly kind: MachineKind;
   readonly name: string;
   readonly host: string;
   readonly user: string;
@@ -21,6 +35,8 @@ export interface MachineForm {
 }
 
 export const emptyForm: MachineForm = {
+  ...emptyContainer,
+  kind: "ssh",
   name: "",
   host: "",
   user: "",
@@ -32,14 +48,17 @@ export const emptyForm: MachineForm = {
   runs: null,
 };
 
-export function formOf({ name, ssh, root, labels, caps }: Machine): MachineForm {
+export function formOf(machine: Machine): MachineForm {
+  const { kind, name, ssh, container, root, labels, caps } = machine;
   return {
+    ...(container ? containerFormOf(container) : emptyContainer),
+    kind,
     name,
-    host: ssh.host,
-    user: ssh.user ?? "",
-    port: ssh.port ?? null,
-    identityFile: ssh.identity_file ?? "",
-    options: ssh.options?.join("\n") ?? "",
+    host: ssh?.host ?? "",
+    user: ssh?.user ?? "",
+    port: ssh?.port ?? null,
+    identityFile: ssh?.identity_file ?? "",
+    options: ssh?.options?.join("\n") ?? "",
     root: root === defaultRoot ? "" : root,
     labels: labels.join(", "),
     runs: caps.runs ?? null,
@@ -66,7 +85,7 @@ function valuesOf(form: MachineForm) {
   };
   return {
     name: form.name.trim(),
-    ssh,
+    ...(form.kind === "ssh" ? { ssh } : { container: containerOf(form) }),
     root: worded(form.root) ?? defaultRoot,
     labels: partsOf(form.labels, /[\n,]/),
     caps: { runs: form.runs },
@@ -81,11 +100,13 @@ export const updateInput = ({ id }: Machine, form: MachineForm): UpdateMachine =
 });
 
 /** Whether enough is said to try. */
-export const isComplete = ({ name, host }: MachineForm): boolean =>
-  name.trim() !== "" && host.trim() !== "";
+export const isComplete = ({ kind, name, host, source }: MachineForm): boolean =>
+  name.trim() !== "" && (kind === "ssh" ? host : source).trim() !== "";
 
-/** Where a machine leads: `user@host:port`, as far as that is said. */
-export function targetOf({ host, user, port }: SshConfig): string {
+/** Where a machine leads: `user@host:port`, as far as that is said, or what its containers are made from. */
+export function targetOf({ ssh, container }: Pick<Machine, "ssh" | "container">): string {
+  if (container) return sourceOf(container).source;
+  const { host = "", user, port } = ssh ?? {};
   return `${user ? `${user}@` : ""}${host}${port ? `:${port}` : ""}`;
 }
 

@@ -1,32 +1,29 @@
-import { CirclePlay, X } from "lucide-react";
-import { useState, type KeyboardEvent } from "react";
+import { CirclePlay } from "lucide-react";
+import type { KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/domain/priority.ts";
 import { navigate } from "#ui/app/router.ts";
 import { InnerLoopLink } from "#ui/app/InnerLoopLink.tsx";
 import { RaceFields } from "#ui/domain/race/RaceFields.tsx";
-import { projectsRace, type RaceDraft } from "#ui/domain/race/strategies.ts";
+import { projectsRace } from "#ui/domain/race/strategies.ts";
 import { RunsOnField } from "#ui/domain/machines/RunsOnField.tsx";
 import { useInherited, useMachines } from "#ui/domain/machines/useMachines.ts";
-import { TaskPicker } from "#ui/domain/TaskPicker.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
-import type { ExecutionMode, Task } from "#ui/api/generated.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
-import { IconButton } from "#ui/components/IconButton.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
-import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Select, type SelectOption } from "#ui/components/Select.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { setPreference, usePreference } from "#ui/store/preferences.ts";
-import { nobody, presetAgent, toInput, toLines, type Draft, type Part } from "./draft.ts";
+import { nobody, presetAgent, toInput, toLines } from "./draft.ts";
+import { Dependencies, Kinship } from "./Relations.tsx";
+import { useNewTask } from "./useNewTask.ts";
 import { Stack } from "#ui/components/Stack.tsx";
-import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./NewTaskDialog.module.css";
 
@@ -52,109 +49,6 @@ function useRoles(projectId: string) {
   };
 }
 
-function Chosen({ task, label, onRemove }: { task: Task; label: string; onRemove: () => void }) {
-  return (
-    <li>
-      <span className={styles.number}>#{task.number}</span>
-      <Truncate fill>{task.title}</Truncate>
-      <IconButton size="sm" label={label} icon={<X />} onClick={onRemove} />
-    </li>
-  );
-}
-
-function Dependencies({
-  projectId,
-  chosen,
-  error,
-  onChange,
-}: {
-  projectId: string;
-  chosen: readonly Task[];
-  error: string | undefined;
-  onChange: (chosen: readonly Task[]) => void;
-}) {
-  const { t } = useTranslation();
-  return (
-    <Stack gap={1}>
-      <TaskPicker
-        key={chosen.length}
-        projectId={projectId}
-        label={t("newTask.dependsOn")}
-        placeholder={t("newTask.dependsOnPlaceholder")}
-        accepts={({ id }, state) =>
-          state?.kind !== "terminal" && chosen.every((each) => each.id !== id)
-        }
-        onPick={(found) => found && onChange([...chosen, found])}
-      />
-      {error && <p className={layout.error}>{error}</p>}
-      {chosen.length > 0 && (
-        <ul className={styles.chosen}>
-          {chosen.map((task) => (
-            <Chosen
-              key={task.id}
-              task={task}
-              label={t("newTask.removeDependency", { number: task.number })}
-              onRemove={() => onChange(chosen.filter(({ id }) => id !== task.id))}
-            />
-          ))}
-        </ul>
-      )}
-    </Stack>
-  );
-}
-
-/** What the new task is part of, and where it works then. */
-function Kinship({
-  projectId,
-  part,
-  errors,
-  onChange,
-}: {
-  projectId: string;
-  part: Part | null;
-  errors: { readonly parent: string | undefined; readonly mode: string | undefined };
-  onChange: (part: Part | null) => void;
-}) {
-  const { t } = useTranslation();
-  const wrong = errors.parent ?? errors.mode;
-  return (
-    <Stack gap={1}>
-      {part ? (
-        <>
-          <span className={styles.label}>{t("newTask.parent")}</span>
-          <ul className={styles.chosen}>
-            <Chosen
-              task={part.parent}
-              label={t("newTask.noParent")}
-              onRemove={() => onChange(null)}
-            />
-          </ul>
-          <SegmentedControl<ExecutionMode>
-            label={t("newTask.mode")}
-            value={part.mode}
-            segments={(["independent", "ordered_turn"] as const).map((mode) => ({
-              value: mode,
-              label: t(`subtasks.mode.${mode}`),
-            }))}
-            onChange={(mode) => onChange({ ...part, mode })}
-          />
-          <p className={layout.note}>{t(`subtasks.modeText.${part.mode}`)}</p>
-        </>
-      ) : (
-        <TaskPicker
-          projectId={projectId}
-          label={t("newTask.parent")}
-          placeholder={t("newTask.parentPlaceholder")}
-          // One level: a part has no parts of its own.
-          accepts={({ parent_id: parent }, state) => parent === null && state?.kind !== "terminal"}
-          onPick={(parent) => parent && onChange({ parent, mode: "independent" })}
-        />
-      )}
-      {wrong && <p className={layout.error}>{wrong}</p>}
-    </Stack>
-  );
-}
-
 export default function NewTaskDialog({
   projectId,
   onClose,
@@ -166,22 +60,9 @@ export default function NewTaskDialog({
   const agents = useOp("agent_list", {}).data?.items;
   const lastAgent = usePreference("lastAgent");
   const roles = useRoles(projectId);
-  const [draft, setDraft] = useState<
-    Omit<Draft, "agent" | "dependsOn" | "checks" | "part" | "race" | "machines">
-  >({
-    title: "",
-    description: "",
-    reviewer: nobody,
-    priority: "none",
-  });
-  const [chosenAgent, setAgent] = useState<string | null>(null);
-  const [dependsOn, setDependsOn] = useState<readonly Task[]>([]);
-  const [part, setPart] = useState<Part | null>(null);
-  const [ownChecks, setOwnChecks] = useState(false);
-  const [checks, setChecks] = useState("");
-  const [machines, setMachines] = useState<readonly string[] | null>(null);
-  const [race, setRace] = useState<RaceDraft | null>(null);
-  const agent = chosenAgent ?? presetAgent(agents ?? [], lastAgent);
+  const { form, set, isBegun, drop } = useNewTask(projectId);
+  const { title, description, reviewer, priority, dependsOn, part, checks, machines, race } = form;
+  const agent = form.agent ?? presetAgent(agents ?? [], lastAgent);
 
   const inherited = useInherited(projectId, agent);
   const hasMachines = useMachines().length > 0 || inherited.labels.length > 0;
@@ -203,13 +84,16 @@ export default function NewTaskDialog({
   });
   const create = useOpMutation("task_create");
   const submit = (start: boolean) => {
-    if (create.isPending || draft.title.trim() === "") return;
+    if (create.isPending || title.trim() === "") return;
     const input = toInput(
       projectId,
       {
-        ...draft,
+        title,
+        description,
+        reviewer,
+        priority,
         agent,
-        checks: ownChecks ? toLines(checks) : null,
+        checks: checks === null ? null : toLines(checks),
         dependsOn: dependsOn.map(({ id }) => id),
         part,
         machines,
@@ -219,6 +103,7 @@ export default function NewTaskDialog({
     );
     create.mutate(input, {
       onSuccess: (task) => {
+        drop();
         setPreference("lastAgent", agent === nobody ? null : agent);
         if (start) claim.mutate({ task_id: task.id, agent_id: agent, version: task.version });
         showToast({
@@ -252,10 +137,21 @@ export default function NewTaskDialog({
       title={t("newTask.title")}
       actions={
         <>
+          {isBegun && (
+            <Button
+              variant="ghost"
+              onClick={() => {
+                drop();
+                onClose();
+              }}
+            >
+              {t("newTask.discard")}
+            </Button>
+          )}
           <Button
             icon={<CirclePlay />}
             // One that runs in turn is started by its parent.
-            disabled={agent === nobody || draft.title.trim() === "" || inTurn}
+            disabled={agent === nobody || title.trim() === "" || inTurn}
             busy={create.isPending}
             keys="mod+shift+enter"
             onClick={() => submit(true)}
@@ -264,7 +160,7 @@ export default function NewTaskDialog({
           </Button>
           <Button
             variant="primary"
-            disabled={draft.title.trim() === ""}
+            disabled={title.trim() === ""}
             busy={create.isPending}
             keys="mod+enter"
             onClick={() => submit(false)}
@@ -285,17 +181,17 @@ export default function NewTaskDialog({
         <TextField
           label={t("newTask.name")}
           autoFocus
-          value={draft.title}
+          value={title}
           error={findingAt(create.error, "title")}
-          onChange={(title) => setDraft({ ...draft, title })}
+          onChange={(next) => set({ title: next })}
         />
         <TextArea
           label={t("newTask.description")}
           hint={t("newTask.descriptionHint")}
           rows={6}
-          value={draft.description}
+          value={description}
           error={findingAt(create.error, "description")}
-          onChange={(description) => setDraft({ ...draft, description })}
+          onChange={(next) => set({ description: next })}
         />
         <div className={styles.row}>
           <Select
@@ -303,26 +199,26 @@ export default function NewTaskDialog({
             value={agent}
             error={roles.work ? findingAt(create.error, `roles.${roles.work}`) : undefined}
             options={holders(t("newTask.noAgent"))}
-            onChange={setAgent}
+            onChange={(next) => set({ agent: next })}
           />
           {roles.review && (
             <Select
               label={t("newTask.reviewer")}
-              value={draft.reviewer}
+              value={reviewer}
               error={findingAt(create.error, `roles.${roles.review}`)}
               options={holders(t("newTask.noReviewer"))}
-              onChange={(reviewer) => setDraft({ ...draft, reviewer })}
+              onChange={(next) => set({ reviewer: next })}
             />
           )}
           <Select<PriorityLevel>
             label={t("newTask.priority")}
-            value={draft.priority}
+            value={priority}
             options={priorityLevels.map((level) => ({
               value: level,
               label: t(`board.priority.${level}`),
               icon: <PriorityGlyph level={priorityNumber(level) as 0} label="" />,
             }))}
-            onChange={(priority) => setDraft({ ...draft, priority })}
+            onChange={(next) => set({ priority: next })}
           />
         </div>
         {agents?.length === 0 && <p className={layout.note}>{t("newTask.addAgentFirst")}</p>}
@@ -331,7 +227,7 @@ export default function NewTaskDialog({
             projectId={projectId}
             chosen={dependsOn}
             error={findingAt(create.error, "depends_on")}
-            onChange={setDependsOn}
+            onChange={(next) => set({ dependsOn: next })}
           />
           <Kinship
             projectId={projectId}
@@ -340,7 +236,7 @@ export default function NewTaskDialog({
               parent: findingAt(create.error, "parent_id"),
               mode: findingAt(create.error, "execution_mode"),
             }}
-            onChange={setPart}
+            onChange={(next) => set({ part: next })}
           />
         </div>
         {hasMachines && !inTurn && (
@@ -348,23 +244,23 @@ export default function NewTaskDialog({
             value={machines}
             inherited={{ from: t("runsOn.fromAgentOrProject"), labels: inherited.labels }}
             error={findingAt(create.error, "machines")}
-            onChange={setMachines}
+            onChange={(next) => set({ machines: next })}
           />
         )}
         <Checkbox
           label={t("newTask.ownChecks")}
           hint={t("newTask.ownChecksHint")}
-          checked={ownChecks}
-          onChange={setOwnChecks}
+          checked={checks !== null}
+          onChange={(on) => set({ checks: on ? "" : null })}
         />
-        {ownChecks && (
+        {checks !== null && (
           <TextArea
             label={t("newTask.checks")}
             hint={t("newTask.checksHint")}
             mono
             value={checks}
             error={findingAt(create.error, "review_config")}
-            onChange={setChecks}
+            onChange={(next) => set({ checks: next })}
           />
         )}
         {!inTurn && (
@@ -372,7 +268,7 @@ export default function NewTaskDialog({
             label={t("newTask.race")}
             hint={t("race.settingHint")}
             checked={race !== null}
-            onChange={(on) => setRace(on ? projectsRace : null)}
+            onChange={(on) => set({ race: on ? projectsRace : null })}
           />
         )}
         {isOff && (
@@ -381,7 +277,12 @@ export default function NewTaskDialog({
           </p>
         )}
         {race !== null && !inTurn && !isOff && (
-          <RaceFields projectId={projectId} draft={race} onChange={setRace} error={create.error} />
+          <RaceFields
+            projectId={projectId}
+            draft={race}
+            onChange={(next) => set({ race: next })}
+            error={create.error}
+          />
         )}
       </Stack>
     </Dialog>

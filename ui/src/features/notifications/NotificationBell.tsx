@@ -38,7 +38,7 @@ function Row({ notification, onOpen }: { notification: Notification; onOpen: () 
           label={t(`notifications.kind.${notification.kind}`)}
         />
         <Stack as="span" fill>
-          <span className={styles.title} data-unread={!notification.read || undefined}>
+          <span dir="auto" className={styles.title} data-unread={!notification.read || undefined}>
             {notification.title}
           </span>
           <span className={styles.body}>

@@ -11,7 +11,9 @@ import { Dialog } from "#ui/components/Dialog.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { overlays } from "#ui/store/overlays.ts";
+import { useEngine } from "#ui/domain/engine/engine.ts";
 import { FolderChecks } from "./FolderChecks.tsx";
+import { FolderDialog } from "./FolderDialog.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./projects.module.css";
 
@@ -42,7 +44,14 @@ export default function AddProjectDialog({ onClose }: { onClose: () => void }) {
       navigate("board", { project: id });
     },
   });
+  const { host } = useEngine();
+  const [choosing, setChoosing] = useState(false);
   const pick = async () => {
+    // Asked, since nothing is known of the engine yet when a window has just opened.
+    if ((await platform.engine()).host !== null) {
+      setChoosing(true);
+      return;
+    }
     const folder = await platform.pickFolder();
     if (folder !== null) setPath(folder);
   };
@@ -62,7 +71,7 @@ export default function AddProjectDialog({ onClose }: { onClose: () => void }) {
       open
       onOpenChange={(open) => !open && onClose()}
       title={t("projects.addTitle")}
-      description={t("projects.addText")}
+      description={host === null ? t("projects.addText") : t("projects.addTextThere", { host })}
       actions={
         <>
           <Button onClick={onClose}>{t("action.cancel")}</Button>
@@ -114,6 +123,16 @@ export default function AddProjectDialog({ onClose }: { onClose: () => void }) {
           onChange={setBranch}
         />
         <FolderChecks offers={offers} chosen={chosen} onChange={setChosen} />
+        {choosing && host !== null && (
+          <FolderDialog
+            host={host}
+            onClose={() => setChoosing(false)}
+            onChoose={(chosenPath) => {
+              setPath(chosenPath);
+              setChoosing(false);
+            }}
+          />
+        )}
       </Stack>
     </Dialog>
   );

@@ -10,7 +10,7 @@ import type { Project } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
-import { Tabs } from "#ui/components/Tabs.tsx";
+import { SideTabs } from "#ui/components/SideTabs.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { useIsDirty } from "#ui/draft/drafts.ts";
 import { CheckOffers } from "./CheckOffers.tsx";
@@ -25,21 +25,13 @@ import { Setup } from "./Setup.tsx";
 import { ValidateGate } from "./ValidateGate.tsx";
 import styles from "./settings.module.css";
 
-const tabs = [
-  "general",
-  "workflow",
-  "hooks",
-  "checks",
-  "merge",
-  "pullRequests",
-  "setup",
-  "automation",
-  "costs",
-  "innerLoop",
-  "knowledge",
-  "notifications",
+const groups = [
+  { name: "project", tabs: ["general", "setup", "costs", "knowledge", "notifications"] },
+  { name: "process", tabs: ["workflow", "hooks", "automation", "innerLoop"] },
+  { name: "delivery", tabs: ["checks", "merge", "pullRequests"] },
 ] as const;
-type TabId = (typeof tabs)[number];
+type TabId = (typeof groups)[number]["tabs"][number];
+const tabs: readonly TabId[] = groups.flatMap((group) => [...group.tabs]);
 
 function Checks({ projectId }: { projectId: string }) {
   return (
@@ -179,16 +171,19 @@ export default function ProjectSettingsScreen() {
         />
       )}
       {found && (
-        <Tabs
+        <SideTabs<TabId>
           label={t("projectSettings.command")}
           value={tab}
           onChange={(next) => setQuery({ tab: next === "general" ? null : next, view: null })}
-          tabs={tabs.map((each) => ({
-            id: each,
-            label: unsaved.has(each)
-              ? t("projectSettings.unsavedTab", { name: t(`projectSettings.tab.${each}`) })
-              : t(`projectSettings.tab.${each}`),
-            panel: each === tab ? panel(each, found) : null,
+          groups={groups.map((group) => ({
+            title: t(`projectSettings.group.${group.name}`),
+            tabs: group.tabs.map((each) => ({
+              id: each,
+              label: unsaved.has(each)
+                ? t("projectSettings.unsavedTab", { name: t(`projectSettings.tab.${each}`) })
+                : t(`projectSettings.tab.${each}`),
+              panel: each === tab ? panel(each, found) : null,
+            })),
           }))}
         />
       )}

@@ -20,6 +20,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { cpuOf, stopOf, totalsOf, treeOf } from "./looks.ts";
+import { History } from "./History.tsx";
 import { MachineLoads } from "./MachineLoads.tsx";
 import { placeOf, runsAt } from "./places.ts";
 import { useLooks } from "./useLooks.ts";
@@ -287,6 +288,7 @@ export default function RunsScreen() {
               </ul>
             </>
           )}
+          <History />
         </>
       )}
     </Screen>

@@ -11,6 +11,8 @@ import {
 import { MachineBadge } from "#ui/domain/machines/MachineBadge.tsx";
 import { machineOf } from "#ui/domain/machines/machines.ts";
 import { contactWords, useMachineMap } from "#ui/domain/machines/useMachines.ts";
+import { offerPriorityBack, offerRoleBack } from "#ui/domain/undo/acts.ts";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { DiffCount } from "#ui/components/DiffCount.tsx";
 import { Menu, type MenuEntry } from "#ui/components/Menu.tsx";
@@ -42,8 +44,12 @@ function RoleChip({
   const { t } = useTranslation();
   const holder: RoleHolder | null | undefined = task.roles[role];
   const agent = agents.find(({ id }) => id === holder?.id);
-  const give = (to: string | null) =>
-    void action.run("task_assign", { task_id: task.id, role, holder: to, version: task.version });
+  const platform = usePlatform();
+  const give = async (to: string | null) => {
+    const { id, version } = task;
+    const done = await action.run("task_assign", { task_id: id, role, holder: to, version });
+    if (done) offerRoleBack(platform, [task], role, to);
+  };
   const entries: MenuEntry[] = [
     { kind: "label", id: "role", label },
     ...agents.map((each) => ({
@@ -51,11 +57,11 @@ function RoleChip({
       label: each.name,
       icon: <Avatar name={each.name} size={16} />,
       ...(each.paused ? { note: t("task.agentPaused") } : {}),
-      onSelect: () => give(each.id),
+      onSelect: () => void give(each.id),
     })),
-    { id: "user", label: t("task.you"), icon: <UserRound />, onSelect: () => give("user") },
+    { id: "user", label: t("task.you"), icon: <UserRound />, onSelect: () => void give("user") },
     { kind: "separator", id: "none-above" },
-    { id: "nobody", label: t("task.nobody"), onSelect: () => give(null) },
+    { id: "nobody", label: t("task.nobody"), onSelect: () => void give(null) },
   ];
   const name = agent?.name ?? (holder?.type === "user" ? t("task.you") : t("task.nobody"));
   return (
@@ -85,18 +91,19 @@ function PriorityChip({ task, action }: { task: Task; action: Action }) {
   const { t } = useTranslation();
   const level = priorityLevel(task.priority);
   const label = t(`board.priority.${level}`);
+  const platform = usePlatform();
+  const set = async (priority: number) => {
+    const { id, version } = task;
+    const done = await action.run("task_update", { task_id: id, version, priority });
+    if (done) offerPriorityBack(platform, [task], priority);
+  };
   return (
     <Menu
       entries={priorityLevels.map((each) => ({
         id: each,
         label: t(`board.priority.${each}`),
         icon: <PriorityGlyph level={levelOf(each)} label="" />,
-        onSelect: () =>
-          void action.run("task_update", {
-            task_id: task.id,
-            version: task.version,
-            priority: priorityNumber(each),
-          }),
+        onSelect: () => void set(priorityNumber(each)),
       }))}
       trigger={
         <button

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { glyphOf } from "#ui/domain/stateKinds.ts";
+import { CloseQuestion } from "#ui/domain/closing/CloseQuestion.tsx";
 import { statesOf } from "#ui/domain/useStates.ts";
 import { useTaskHref } from "#ui/app/useTaskHref.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
@@ -142,6 +143,7 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
         )}
         <IconButton
           label={onFullPage ? t("action.closePanel") : t("task.toBoard")}
+          {...(onFullPage ? { keys: "escape" } : {})}
           icon={<X />}
           size="sm"
           onClick={onClose}
@@ -157,9 +159,23 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
         title={actions.confirm?.label ?? ""}
         description={actions.confirm?.why ?? ""}
         confirmLabel={actions.confirm?.label ?? ""}
+        keepLabel={t("task.keep")}
         danger
         onConfirm={actions.onConfirm}
       />
+      <AlertDialog
+        open={actions.deleting !== null}
+        onOpenChange={(open) => {
+          if (!open) actions.deleting?.onKeep();
+        }}
+        title={t("task.deleteTitle", { number: task.number })}
+        description={t("task.deleteHint")}
+        confirmLabel={t("task.delete")}
+        keepLabel={t("task.keep")}
+        danger
+        onConfirm={() => actions.deleting?.onDelete()}
+      />
+      {actions.closing && <CloseQuestion tasks={[task]} {...actions.closing} />}
     </header>
   );
 }

@@ -11,6 +11,7 @@ import {
   someTransition,
   someWorkspace,
 } from "./testing/fixtures.ts";
+import { setPreference } from "#ui/store/preferences.ts";
 import { layOut, refuse, show, violations } from "./testing/show.tsx";
 
 layOut();
@@ -378,6 +379,7 @@ describe("other tabs", () => {
   });
 
   it("shows a file's rows, steps through files, and folds what is binary", async () => {
+    setPreference("diffOneFile", true);
     const { user, sent, container, dropKeys } = show(
       { task: someTask(worked) },
       {

@@ -5,11 +5,13 @@ import { useTranslation } from "react-i18next";
 import { call, useOp } from "#ui/api/client.ts";
 import type { Task } from "#ui/api/generated.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
+import { useLayer } from "#ui/app/layers.ts";
 import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Tabs, type Tab } from "#ui/components/Tabs.tsx";
+import { useSeen } from "#ui/domain/notices/useReadNotices.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "./ActionError.tsx";
 import { NeedBanner } from "./banner/NeedBanner.tsx";
@@ -24,6 +26,7 @@ import { canHaveParts, Parts } from "./details/Parts.tsx";
 import { FixesTab } from "./fixes/FixesTab.tsx";
 import { hasFixes, openCount } from "./fixes/fixes.ts";
 import { isRaced } from "./race/race.ts";
+import { RacedConversation } from "./race/RacedConversation.tsx";
 import { RaceTab } from "./race/RaceTab.tsx";
 import { Reviews } from "./review/Reviews.tsx";
 import { TaskHeader } from "./TaskHeader.tsx";
@@ -129,8 +132,13 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const { t } = useTranslation();
   const platform = usePlatform();
   const view = useOp("project_workflow_get", { project_id: projectId }).data;
+  useSeen(task.id);
   const action = useAction();
-  const actions = useTaskActions(task, view, action);
+  const close =
+    onClose ??
+    (() =>
+      mode === "panel" ? setQuery({ task: null }) : navigate("board", { project: projectId }));
+  const actions = useTaskActions(task, view, action, close);
   const raced = isRaced(task);
   const fixes = useOp("fix_list", { task_id: task.id }).data;
   const [wanted, setTab] = useTab();
@@ -157,10 +165,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const [unfolded] = useState(createUnfolded);
   useTabKeys(shown, setTab);
 
-  const close =
-    onClose ??
-    (() =>
-      mode === "panel" ? setQuery({ task: null }) : navigate("board", { project: projectId }));
+  useLayer(close, mode === "panel");
   const fullPage = () => navigate("task", { project: projectId, number: String(task.number) });
   const { main } = actions;
   const start =
@@ -171,7 +176,15 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     ) : undefined;
 
   const panels: Readonly<Record<TabId, ReactNode>> = {
-    conversation: <Conversation task={task} store={store} unfolded={unfolded} start={start} />,
+    conversation: (
+      <Conversation
+        task={task}
+        store={store}
+        unfolded={unfolded}
+        start={start}
+        raced={task.raced && <RacedConversation task={task} />}
+      />
+    ),
     diff: (
       <Suspense fallback={<LoadingPanel />}>
         <DiffTab task={task} />
@@ -199,7 +212,12 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
       className={styles.panel}
       aria-label={t("task.label", { number: task.number, title: task.title })}
     >
-      <div className={styles.frame} data-mode={mode}>
+      <div
+        className={styles.frame}
+        data-mode={mode}
+        data-reading={(tab === "diff" && !detailsOpen) || undefined}
+        data-beside={(tab === "diff" && detailsOpen) || undefined}
+      >
         <TaskHeader
           task={task}
           view={view}

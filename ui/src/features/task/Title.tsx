@@ -38,6 +38,7 @@ export function Title({ task }: { task: Task }) {
       <h2 className={styles.title}>
         <button
           type="button"
+          dir="auto"
           className={styles.text}
           title={t("task.editTitle")}
           onClick={() => {
@@ -56,6 +57,7 @@ export function Title({ task }: { task: Task }) {
       <textarea
         // The person asked to edit by clicking on the title.
         autoFocus
+        dir="auto"
         className={styles.input}
         aria-label={t("task.titleField")}
         rows={Math.max(1, Math.ceil(draft.length / 48))}

@@ -68,6 +68,7 @@ describe("waiting for a machine", () => {
     ["no_machine", "alert", "No machine fits"],
     ["machine_busy", "status", "Queued for a machine"],
     ["machine_unreachable", "alert", "Machine not reachable"],
+    ["machine_disk_full", "alert", "Disk of the machine is full"],
   ])("%s is a matter of %s, with the reason", async (reason, role, name) => {
     show({ task: someTask({ waiting: waiting(reason, "Why it waits.") }) }, { machine_list });
     const banner = await screen.findByRole(role, { name });

@@ -5,7 +5,8 @@ import { asksFirst, asOffers, needsText, opensForm } from "./banner/offers.ts";
 import { checksFrom } from "./details/checks.ts";
 import { milliseconds, money } from "./numbers.ts";
 import { isOpenAtFirst, outcomeOf, tailOf } from "./review/checks.ts";
-import { movesFrom, needOf, workingAgent } from "./state.ts";
+import { workingAgent } from "#ui/domain/taskActions.ts";
+import { movesFrom, needOf } from "./state.ts";
 import { someTask, someTransition, someWorkflow } from "./testing/fixtures.ts";
 import { partSteps, stepMark } from "./timeline/steps.ts";
 

@@ -18,6 +18,7 @@ const clearable: ReadonlySet<Waiting["reason"]> = new Set([
   "race_crown",
   "no_machine",
   "machine_unreachable",
+  "machine_disk_full",
 ]);
 
 /** Asks for the person, though the task would go on by itself. */
@@ -33,7 +34,33 @@ export type Need =
   | { readonly kind: "asks"; readonly title: string; readonly more: number }
   | { readonly kind: "review" }
   | { readonly kind: "waiting"; readonly waiting: Waiting }
+  /** Nothing happens by itself in its state: somebody moves it on. */
+  | { readonly kind: "step"; readonly state: State }
   | null;
+
+/** A state in which neither an agent nor a check nor a merge is at work, e.g. one that a project has added. */
+function isByHand({ kind, hooks }: State): boolean {
+  if (kind === "custom") return true;
+  const acts = [hooks?.before_enter, hooks?.on_enter, hooks?.after_enter];
+  return kind === "gate" && acts.every((list) => (list ?? []).length === 0);
+}
+
+/** Where its state leads, as the workflow names it: on first, then back. */
+export function stepsFrom(
+  state: State,
+  moves: readonly { readonly from: string; readonly to: readonly string[] }[],
+): readonly string[] {
+  const open = movesFrom(moves, state.name);
+  const order = ["accept", "retry", "reject", "fail"];
+  const triggers = Object.entries(state.triggers ?? {}).toSorted(
+    ([one], [other]) => place(order, one) - place(order, other),
+  );
+  const targets = triggers.map(([, { to }]) => to).filter((to) => open.includes(to));
+  return [...new Set(targets)];
+}
+
+const place = (order: readonly string[], name: string): number =>
+  order.includes(name) ? order.indexOf(name) : order.length;
 
 export function needOf(
   task: Task,
@@ -48,6 +75,8 @@ export function needOf(
   if (task.waiting && isSaid(task.waiting)) {
     return { kind: "waiting", waiting: task.waiting };
   }
+  const state = stateOf(workflow, task.status);
+  if (state && isByHand(state) && task.live === null && !task.held) return { kind: "step", state };
   return null;
 }
 
@@ -62,10 +91,4 @@ export function movesFrom(
   status: string,
 ): readonly string[] {
   return moves.find(({ from }) => from === status)?.to ?? [];
-}
-
-/** The agent that would do the work; null when nobody or the person would. */
-export function workingAgent(task: Task, workRole: string | null | undefined): string | null {
-  const holder = workRole ? task.roles[workRole] : null;
-  return holder?.type === "agent" ? holder.id : null;
 }

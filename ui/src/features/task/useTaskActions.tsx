@@ -1,18 +1,21 @@
 /** What can be done to a task as menu entries: data, so that menu, buttons and keys agree. */
-import { ArrowRightLeft, Ban, Copy, Pause, Play, StepForward, Square } from "lucide-react";
+import { ArrowRightLeft, Ban, Copy, Pause, Play, StepForward, Square, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useOp } from "#ui/api/client.ts";
-import type { Agent, Offer, Task, Verb, WorkflowView } from "#ui/api/generated.ts";
+import type { Agent, Offer, Task, TaskAndReview, Verb, WorkflowView } from "#ui/api/generated.ts";
 import { placeEntries } from "#ui/app/PlaceButtons.tsx";
+import { leavesWork, mergingState } from "#ui/domain/closing/closing.ts";
+import type { CloseQuestionProps } from "#ui/domain/closing/CloseQuestion.tsx";
+import { offerMoveBack } from "#ui/domain/undo/acts.ts";
+import { copyLinks, isStartable, starterOf } from "#ui/domain/taskActions.ts";
 import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
-import { showToast } from "#ui/components/Toast.tsx";
 import { t } from "#ui/i18n/index.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import type { Platform } from "#ui/platform/types.ts";
-import { movesFrom, stateOf, workingAgent } from "./state.ts";
+import { isClosed, movesFrom, stateOf } from "./state.ts";
 import type { Action } from "./useAction.ts";
 
 export interface TaskActions {
@@ -26,6 +29,10 @@ export interface TaskActions {
   readonly confirm: Offer | null;
   readonly onConfirm: () => void;
   readonly onConfirmClose: () => void;
+  /** A closed task is about to be deleted. */
+  readonly deleting: { readonly onDelete: () => void; readonly onKeep: () => void } | null;
+  /** A move that would leave work behind is asked about. */
+  readonly closing: Omit<CloseQuestionProps, "tasks"> | null;
 }
 
 function movesOf(
@@ -64,13 +71,6 @@ function placesOf(task: Task, platform: Platform): MenuEntry[] {
   return [...placeEntries(platform, task.workspace), { kind: "separator", id: "places" }];
 }
 
-function copyLink(task: Task): void {
-  navigator.clipboard.writeText(`forge://task/${task.id}`).then(
-    () => showToast({ tone: "success", title: t("task.linkCopied") }),
-    () => showToast({ tone: "danger", title: t("action.copyFailed") }),
-  );
-}
-
 function submenu(
   id: string,
   label: string,
@@ -95,10 +95,13 @@ export function useTaskActions(
   task: Task,
   view: WorkflowView | undefined,
   action: Action,
+  onGone: () => void,
 ): TaskActions {
   const platform = usePlatform();
   const agents = useOp("agent_list", {}).data?.items ?? [];
   const [asking, setAsking] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
+  const [closingTo, setClosingTo] = useState<string | null>(null);
   const { id, version, live } = task;
 
   const claim = async (holder: string) => {
@@ -116,21 +119,31 @@ export function useTaskActions(
   };
   const start = (holder: string) => void claim(holder);
   const take = (verb: Verb) =>
-    void action.run("task_action", { task_id: id, verb, version, wait: "none" });
-  const go = (to: string) =>
-    void action.run("task_transition", { task_id: id, to, version, wait: "none" });
+    action.run("task_action", { task_id: id, verb, version, wait: "none" });
+  const offerBack = (answer: TaskAndReview | null, to: string) => {
+    // A start that waits is taken back where it is told of.
+    if (!answer || !view || answer.task.waiting?.reason === "undo") return;
+    const name = stateOf(view.workflow, to)?.display_name ?? to;
+    offerMoveBack(platform, view, [{ task, to, place: {} }], name);
+  };
+  const go = async (to: string) =>
+    offerBack(await action.run("task_transition", { task_id: id, to, version, wait: "none" }), to);
+  const giveUp = async () => {
+    const answer = await take("cancel");
+    if (view) offerBack(answer, view.workflow.cancellation_state);
+  };
   const stop = live
     ? () => void action.run("execution_stop", { execution_id: live.execution_id })
     : null;
 
-  const kind = stateOf(view?.workflow, task.status)?.kind ?? "";
-  // What waits or is held up goes on by itself, or by what the banner offers.
-  const underWay = kind === "active" && (task.waiting !== null || task.error_annotation !== null);
-  const startable = !live && !underWay && ["initial", "active"].includes(kind);
-  const worker = workingAgent(task, view?.claim_role) ?? workingAgent(task, view?.work_role);
+  const startable = isStartable(task, view);
+  const worker = starterOf(task, view);
   const cancel = task.offers.find(({ verb }) => verb === "cancel") ?? null;
   const starters = startable ? startersOf(agents, start) : [];
-  const moves = movesOf(task, view, go);
+  const moves = movesOf(task, view, (to) => {
+    if (view && leavesWork(view, task, to)) setClosingTo(to);
+    else void go(to);
+  });
   const ending: MenuEntry[] = cancel
     ? [
         { kind: "separator", id: "ending" },
@@ -144,6 +157,37 @@ export function useTaskActions(
       ]
     : [];
 
+  const remove = async () => {
+    setDeleting(false);
+    if (await action.run("task_delete", { task_id: id, version })) onGone();
+  };
+  // The engine deletes closed tasks alone.
+  const removal: MenuEntry[] = isClosed(task, view?.workflow)
+    ? [
+        { kind: "separator", id: "removal" },
+        {
+          id: "delete",
+          label: t("task.delete"),
+          icon: <Trash2 />,
+          danger: true,
+          onSelect: () => setDeleting(true),
+        },
+      ]
+    : [];
+
+  const merging = view ? mergingState(view, [task]) : null;
+  const closing = (to: string) => {
+    const answer = (state: string) => () => {
+      setClosingTo(null);
+      void go(state);
+    };
+    return {
+      onMerge: merging === null ? null : answer(merging),
+      onClose: answer(to),
+      onCancel: () => setClosingTo(null),
+    };
+  };
+
   return {
     main: stop
       ? { kind: "stop", run: stop }
@@ -155,18 +199,23 @@ export function useTaskActions(
     menu: [
       ...submenu("start", t("task.startWith"), <Play />, starters),
       ...(stop ? [{ id: "stop", label: t("task.stop"), icon: <Square />, onSelect: stop }] : []),
-      ...pausesOf(task, take),
+      ...pausesOf(task, (verb) => void take(verb)),
       ...submenu("move", t("task.moveTo"), <ArrowRightLeft />, moves),
       { kind: "separator", id: "doing" },
       ...placesOf(task, platform),
-      { id: "link", label: t("task.copyLink"), icon: <Copy />, onSelect: () => copyLink(task) },
+      { id: "link", label: t("task.copyLink"), icon: <Copy />, onSelect: () => copyLinks([task]) },
       ...ending,
+      ...removal,
     ],
     confirm: asking ? cancel : null,
     onConfirm: () => {
-      take("cancel");
+      void giveUp();
       setAsking(false);
     },
     onConfirmClose: () => setAsking(false),
+    deleting: isDeleting
+      ? { onDelete: () => void remove(), onKeep: () => setDeleting(false) }
+      : null,
+    closing: closingTo === null ? null : closing(closingTo),
   };
 }

@@ -146,9 +146,13 @@ function useRefit(flow: Flow | null) {
   return { frame, onMoveStart };
 }
 
-/** All of it, if it can still be read then; else from its top. */
+const smallest = 0.35;
+/** Beside the buttons for the zoom, which stand in the lower left corner. */
+const padding = { top: "16px", right: "16px", bottom: "16px", left: "56px" } as const;
+
+/** All of it, from its top where even the smallest is too large. */
 async function fit(flow: Flow): Promise<void> {
-  await flow.fitView({ padding: 0.05, maxZoom: 1, minZoom: 0.8 });
+  await flow.fitView({ padding, maxZoom: 1, minZoom: smallest });
   const { x, y, zoom } = flow.getViewport();
   if (y < 0) await flow.setViewport({ x, y: 20 * zoom, zoom });
 }
@@ -286,13 +290,13 @@ export default function GraphView() {
         connectionRadius={36}
         onInit={setFlow}
         onMoveStart={onMoveStart}
-        minZoom={0.35}
+        minZoom={smallest}
         maxZoom={1.6}
         panOnScroll
         zoomOnDoubleClick={false}
         proOptions={{ hideAttribution: true }}
       >
-        <Controls showInteractive={false} fitViewOptions={{ padding: 0.06, maxZoom: 1 }} />
+        <Controls showInteractive={false} fitViewOptions={{ padding, maxZoom: 1 }} />
         {!readOnly && (
           <Panel position="top-right">
             <Button size="sm" icon={<Plus />} onClick={() => setAdds(true)}>

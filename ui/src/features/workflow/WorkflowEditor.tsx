@@ -1,5 +1,5 @@
 import { Columns2 } from "lucide-react";
-import { lazy, Suspense, useState, useSyncExternalStore, type KeyboardEvent } from "react";
+import { lazy, Suspense, useState, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 import { setQuery, useRoute } from "#ui/app/router.ts";
 import { Button } from "#ui/components/Button.tsx";
@@ -11,6 +11,7 @@ import { editDraft, redoDraft, undoDraft } from "#ui/draft/drafts.ts";
 import { sentence } from "#ui/draft/findings.ts";
 import { offsetAt } from "#ui/draft/json.ts";
 import { parsePath, placeOf } from "#ui/draft/path.ts";
+import { useDraftKeys } from "#ui/draft/useDraftKeys.ts";
 import { useLeaveNotice } from "#ui/draft/useLeaveNotice.ts";
 import { EditorProvider, type Target } from "./EditorContext.tsx";
 import { FindingList } from "./FindingList.tsx";
@@ -109,7 +110,6 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
   const { t } = useTranslation();
   const route = useRoute();
   const isWide = useIsWide();
-  const key = draftKey(projectId);
   const asked = route.name === "projectSettings" ? route.query["view"] : undefined;
   const view: View = asked === "form" || asked === "json" ? asked : "graph";
   const [target, setTarget] = useState<Target | null>(null);
@@ -124,15 +124,11 @@ function Editor({ projectId, state }: { projectId: string; state: WorkflowDraft 
     // The graph says where, the form says what.
     if (view === "graph" && (!isWide || !state.workflow)) show(state.workflow ? "form" : "json");
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (!(event.ctrlKey || event.metaKey) || event.altKey || readOnly) return;
-    const letter = event.key.toLowerCase();
-    if (letter === "s") state.save();
-    else if (letter === "z" && !event.shiftKey) undoDraft(key);
-    else if (letter === "y" || letter === "z") redoDraft(key);
-    else return;
-    event.preventDefault();
-  };
+  const onKeyDown = useDraftKeys({
+    key: draftKey(projectId),
+    save: state.save,
+    isOff: readOnly,
+  });
   const broken = <Broken state={state} onJson={() => show("json")} />;
   return (
     // Keys of the draft, whatever of it has the focus.

@@ -100,7 +100,7 @@ export function WorktreeRow({ worktree }: { worktree: WorkspaceView }) {
         {worktree.status !== "active" && (
           <Badge tone={workspaceTones[worktree.status]}>
             {t(`workspace.is.${worktree.status}`)}
-            {worktree.cleanup_at && <RelativeTime at={worktree.cleanup_at} />}
+            {worktree.cleanup_at && <RelativeTime at={worktree.cleanup_at} isAhead />}
           </Badge>
         )}
         <span className={styles.size}>

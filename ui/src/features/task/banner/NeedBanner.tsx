@@ -37,6 +37,7 @@ import { isClearable, isPreflight, needOf } from "../state.ts";
 import { useAction } from "../useAction.ts";
 import { EvidenceBlock, HookEvidence, saysNothing } from "./Evidence.tsx";
 import { Offers } from "./Offers.tsx";
+import { Step } from "./Step.tsx";
 import { asOffers } from "./offers.ts";
 import { CancelledPrerequisites, PausedPart } from "./Relatives.tsx";
 import { hasEvidence, waitIcons, WaitEvidence, WaitText } from "./Wait.tsx";
@@ -208,8 +209,10 @@ export function NeedBanner({ task, workflow, compact = false, below }: NeedBanne
           {need.title}
         </Banner>
       );
+    case "step":
+      return <Step task={task} state={need.state} />;
     case "review":
-      return <Decide task={task} workflow={workflow} />;
+      return <Decide task={task} workflow={workflow} isBesideChecks={below === "review"} />;
     case "waiting": {
       const { waiting } = need;
       if (offers.length === 0 && below !== undefined && told[below] === waiting.reason) return null;

@@ -1,4 +1,4 @@
-import { useState, type KeyboardEvent } from "react";
+import { useCallback, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Offer } from "#ui/api/generated.ts";
 import { isMac } from "#ui/components/combo.ts";
@@ -6,6 +6,8 @@ import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
+import { drafts, isDirty } from "#ui/draft/drafts.ts";
+import { useText } from "#ui/draft/useText.ts";
 import { ActionError } from "../ActionError.tsx";
 import { WinnerForm } from "../race/WinnerForm.tsx";
 import type { Action } from "../useAction.ts";
@@ -36,14 +38,17 @@ function OfferForm({
   onTake,
   mayBeEmpty = false,
   formNote = null,
+  taskId,
   onClose,
-}: Omit<OffersProps, "offers" | "taskId" | "machine"> & { offer: Offer; onClose: () => void }) {
+}: Omit<OffersProps, "offers" | "machine"> & { offer: Offer; onClose: () => void }) {
   const { t } = useTranslation();
-  const [text, setText] = useState("");
+  const { text, write, drop } = useText(textKey(taskId, offer));
   const missing = !mayBeEmpty && needsText(offer) && text.trim() === "";
   const send = async () => {
     if (missing || action.busy) return;
-    if (await onTake(offer, text.trim() === "" ? null : text.trim())) onClose();
+    if (!(await onTake(offer, text.trim() === "" ? null : text.trim()))) return;
+    drop();
+    onClose();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const mod = isMac ? event.metaKey : event.ctrlKey;
@@ -56,6 +61,10 @@ function OfferForm({
     }
   };
   const isMessage = offer.fields[0] === "message";
+  // What stands above the tabs scrolls: without this the buttons begin below its edge.
+  const end = useCallback((row: HTMLElement | null) => {
+    row?.scrollIntoView({ block: "nearest" });
+  }, []);
   return (
     <Stack
       as="form"
@@ -72,11 +81,11 @@ function OfferForm({
         hint={offer.why}
         rows={3}
         value={text}
-        onChange={setText}
+        onChange={write}
         onKeyDown={onKeyDown}
       />
       {formNote && <p className={layout.faint}>{formNote}</p>}
-      <Row wrap gap={2}>
+      <Row wrap gap={2} ref={end}>
         <Button
           size="sm"
           variant="primary"
@@ -87,7 +96,14 @@ function OfferForm({
         >
           {offer.label}
         </Button>
-        <Button size="sm" variant="ghost" onClick={onClose}>
+        <Button
+          size="sm"
+          variant="ghost"
+          onClick={() => {
+            drop();
+            onClose();
+          }}
+        >
           {t("action.cancel")}
         </Button>
       </Row>
@@ -95,11 +111,24 @@ function OfferForm({
   );
 }
 
+/** Names what is written for an offer: the offer may go and come again meanwhile. */
+const textKey = (taskId: string, { verb }: Offer): string => `offer:${taskId}:${verb}`;
+
+/** The offer that something is written for, and not yet sent. */
+function begun(taskId: string, offers: readonly Offer[]): Offer | null {
+  const written = drafts.getState().drafts;
+  const isBegun = (offer: Offer) => {
+    const draft = written[textKey(taskId, offer)];
+    return draft !== undefined && isDirty(draft);
+  };
+  return offers.find(isBegun) ?? null;
+}
+
 /** The engine's offers as buttons, the likeliest first; those that need a text open a form. */
 export function Offers({ offers, taskId, machine, ...form }: OffersProps) {
   const { action, onTake } = form;
   const { t } = useTranslation();
-  const [open, setOpen] = useState<Offer | null>(null);
+  const [open, setOpen] = useState<Offer | null>(() => begun(taskId, offers));
   const [asked, setAsked] = useState<Offer | null>(null);
   const [taken, setTaken] = useState<Offer | null>(null);
   const choose = (offer: Offer) => {
@@ -120,7 +149,7 @@ export function Offers({ offers, taskId, machine, ...form }: OffersProps) {
           onClose={() => setOpen(null)}
         />
       ) : open ? (
-        <OfferForm offer={open} {...form} onClose={() => setOpen(null)} />
+        <OfferForm offer={open} taskId={taskId} {...form} onClose={() => setOpen(null)} />
       ) : (
         <Row wrap gap={2}>
           {offers.map((offer, index) => (
@@ -162,6 +191,7 @@ export function Offers({ offers, taskId, machine, ...form }: OffersProps) {
           )
         }
         confirmLabel={asked?.label ?? ""}
+        {...(asked?.verb === "cancel" ? { keepLabel: t("task.keep") } : {})}
         danger
         onConfirm={() => {
           if (asked) void onTake(asked, null);

@@ -1,5 +1,5 @@
-import { screen, waitFor, within } from "@testing-library/react";
-import { describe, expect, it } from "vitest";
+import { act, screen, waitFor, within } from "@testing-library/react";
+import { describe, expect, it, vi } from "vitest";
 import type { ErrorAnnotation, Task, Waiting } from "#ui/api/generated.ts";
 import { sampleTask } from "#ui/test/sample.ts";
 import { sampleTrustFiles } from "#ui/test/sampleTrust.ts";
@@ -91,6 +91,25 @@ describe("a hook that stopped the work before it began", () => {
         },
       ]),
     );
+  });
+
+  it("keeps the reason that is being written when it runs and fails again", async () => {
+    let task = someTask(hookFailed);
+    const { platform, user } = show({ task }, { task_get: () => task });
+    const becomes = (next: Task) => {
+      task = next;
+      act(() => platform.commit({ tags: ["task:t1"] }));
+    };
+    await user.click(await screen.findByRole("button", { name: "Skip hook once" }));
+    await user.type(screen.getByRole("textbox", { name: "Reason" }), "The server is down.");
+    becomes(someTask());
+    await waitFor(() => expect(screen.queryByRole("textbox", { name: "Reason" })).toBeNull());
+    becomes(someTask(hookFailed));
+    const reason = await screen.findByRole<HTMLTextAreaElement>("textbox", { name: "Reason" });
+    expect(reason.value).toBe("The server is down.");
+    await user.click(screen.getByRole("button", { name: "Cancel" }));
+    await user.click(await screen.findByRole("button", { name: "Skip hook once" }));
+    expect(screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Reason" }).value).toBe("");
   });
 
   it("says that it ran out of time", async () => {
@@ -242,4 +261,13 @@ describe("waits", () => {
     );
     expect(banner).toBeTruthy();
   });
+});
+
+it("brings the buttons under a text into sight when the form opens", async () => {
+  const { user } = show({ task: someTask(hookFailed) });
+  const into = vi.spyOn(Element.prototype, "scrollIntoView");
+  await user.click(await screen.findByRole("button", { name: "Skip hook once" }));
+  const send = await screen.findByRole("button", { name: /^Skip hook once/ });
+  const shown = into.mock.contexts.filter((each) => each instanceof Element);
+  expect(shown.some((each) => (each as Element).contains(send))).toBe(true);
 });

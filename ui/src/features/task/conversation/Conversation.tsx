@@ -30,6 +30,8 @@ export interface ConversationProps {
   readonly unfolded: Unfolded;
   /** What can be done while nothing has been done yet. */
   readonly start?: React.ReactNode;
+  /** What is shown of a task that was raced, whose runs are those of its entries. */
+  readonly raced?: React.ReactNode;
 }
 
 function Loading() {
@@ -164,7 +166,7 @@ function Log({ task, executions, store, unfolded, approvals }: LogProps) {
   );
 }
 
-export function Conversation({ task, store, unfolded, start }: ConversationProps) {
+export function Conversation({ task, store, unfolded, start, raced }: ConversationProps) {
   const { t } = useTranslation();
   const answer = useOp("task_executions", { task_id: task.id });
   const names = useAgentNames();
@@ -181,13 +183,7 @@ export function Conversation({ task, store, unfolded, start }: ConversationProps
   }
   if (!answer.data) return <Loading />;
   const last = executions.at(-1);
-  if (!last && task.raced?.status === "running") {
-    return (
-      <EmptyState icon={<MessagesSquare />} title={t("conversation.racing")}>
-        {t("conversation.racingText")}
-      </EmptyState>
-    );
-  }
+  if (!last && raced) return raced;
   if (!last) {
     return (
       <EmptyState icon={<MessagesSquare />} title={t("conversation.none")} actions={start}>

@@ -1,9 +1,10 @@
 import { useMemo } from "react";
 import { AnsiText } from "#ui/components/AnsiText.tsx";
 import { VirtualList } from "#ui/components/VirtualList.tsx";
+import { rowHeight, useRows } from "#ui/components/rows.ts";
 import styles from "./TextLines.module.css";
 
-const rowHeight = 19;
+const lineHeight = 20;
 const padding = 8;
 
 /** A text of any length, by the line; only what is in sight is parsed and drawn. */
@@ -20,19 +21,24 @@ export function TextLines({
   look?: "tall" | "inline";
   onStartReached?: (() => void) | undefined;
 }) {
+  const rows = useRows();
   // Lines are named from the end when they grow at the beginning.
   const lines = useMemo(() => text.replace(/\n$/, "").split("\n"), [text]);
   return (
     <div
       className={styles.frame}
-      style={look === "inline" ? { height: lines.length * rowHeight + 2 * padding } : undefined}
+      style={
+        look === "inline"
+          ? { height: lines.length * rowHeight(rows, lineHeight) + 2 * padding }
+          : undefined
+      }
       data-look={look}
       data-selectable
     >
       <VirtualList
         items={lines}
         keyOf={(_, index) => String(fromEnd ? index - lines.length : index)}
-        rowHeight={rowHeight}
+        rowHeight={lineHeight}
         padding={padding}
         overscan={20}
         label={label}

@@ -8,6 +8,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { useText } from "#ui/draft/useText.ts";
 import { ActionError } from "../ActionError.tsx";
 import { useAction } from "../useAction.ts";
 import { Row } from "#ui/components/Row.tsx";
@@ -19,16 +20,22 @@ export function Description({ task }: { task: Task }) {
   const { t } = useTranslation();
   const platform = usePlatform();
   const action = useAction();
-  const [draft, setDraft] = useState<string | null>(null);
+  const [isOpen, setOpen] = useState(false);
+  const { text, isDirty, write, drop } = useText(`description:${task.id}`, task.description);
+
+  const close = () => {
+    drop();
+    setOpen(false);
+  };
 
   const keep = async () => {
-    if (draft === null || action.busy) return;
+    if (action.busy) return;
     const done = await action.run("task_update", {
       task_id: task.id,
       version: task.version,
-      description: draft,
+      description: text,
     });
-    if (done) setDraft(null);
+    if (done) close();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const mod = isMac ? event.metaKey : event.ctrlKey;
@@ -37,11 +44,11 @@ export function Description({ task }: { task: Task }) {
       void keep();
     } else if (event.key === "Escape") {
       event.stopPropagation();
-      setDraft(null);
+      close();
     }
   };
 
-  if (draft !== null) {
+  if (isOpen || isDirty) {
     return (
       <Stack gap={2}>
         <TextArea
@@ -49,9 +56,9 @@ export function Description({ task }: { task: Task }) {
           autoFocus
           label={t("task.description")}
           hint={t("task.markdown")}
-          rows={Math.min(18, Math.max(5, draft.split("\n").length + 1))}
-          value={draft}
-          onChange={setDraft}
+          rows={Math.min(18, Math.max(5, text.split("\n").length + 1))}
+          value={text}
+          onChange={write}
           onKeyDown={onKeyDown}
         />
         <ActionError title={t("task.saveFailed")} error={action.error} onDismiss={action.dismiss} />
@@ -65,7 +72,7 @@ export function Description({ task }: { task: Task }) {
           >
             {t("task.save")}
           </Button>
-          <Button size="sm" variant="ghost" onClick={() => setDraft(null)}>
+          <Button size="sm" variant="ghost" onClick={close}>
             {t("action.cancel")}
           </Button>
         </Row>
@@ -80,7 +87,7 @@ export function Description({ task }: { task: Task }) {
           label={t("task.editDescription")}
           icon={<Pencil />}
           size="sm"
-          onClick={() => setDraft(task.description)}
+          onClick={() => setOpen(true)}
         />
       </h3>
       {task.description.trim() === "" ? (

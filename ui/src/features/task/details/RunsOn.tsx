@@ -7,6 +7,7 @@ import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { RunsOnField } from "#ui/domain/machines/RunsOnField.tsx";
 import { machineOf } from "#ui/domain/machines/machines.ts";
 import { useInherited, useMachineMap } from "#ui/domain/machines/useMachines.ts";
+import { workingAgent } from "#ui/domain/taskActions.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
@@ -14,7 +15,6 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import { ActionError } from "../ActionError.tsx";
-import { workingAgent } from "../state.ts";
 import { useAction } from "../useAction.ts";
 import styles from "./Details.module.css";
 

@@ -11,6 +11,7 @@ import {
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { ExecutionMode, Task, WorkflowView } from "#ui/api/generated.ts";
+import { workingAgent } from "#ui/domain/taskActions.ts";
 import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { useStates } from "#ui/domain/useStates.ts";
 import { Badge } from "#ui/components/Badge.tsx";
@@ -24,7 +25,7 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { ActionError } from "../ActionError.tsx";
-import { movesFrom, stateOf, workingAgent } from "../state.ts";
+import { movesFrom, stateOf } from "../state.ts";
 import { TaskLink } from "../TaskLink.tsx";
 import { useAction, type Action } from "../useAction.ts";
 import { inOrder, isOrdered, moved } from "./subtasks.ts";

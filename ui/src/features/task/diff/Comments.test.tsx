@@ -6,6 +6,7 @@ import type { FakePlatform } from "#ui/platform/fake.ts";
 import { movedTask, pageOf } from "#ui/test/answers.ts";
 import { diffAnswers, sampleComment, sampleComments } from "#ui/test/sampleDiff.ts";
 import { someExecution, someTask, someWorkspace } from "../testing/fixtures.ts";
+import { setPreference } from "#ui/store/preferences.ts";
 import { opened } from "./composer.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
 
@@ -18,6 +19,7 @@ beforeEach(() => {
   comments = sampleComments();
   drafts.setState({ drafts: {} });
   opened.setState({ keys: [], asked: null });
+  setPreference("diffOneFile", true);
 });
 afterEach(() => {
   location.hash = "";

@@ -6,6 +6,7 @@ import { useOp } from "#ui/api/client.ts";
 import type { Comment, FileChange, Task } from "#ui/api/generated.ts";
 import { isMac } from "#ui/components/combo.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
+import { useText } from "#ui/draft/useText.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
@@ -39,7 +40,7 @@ function TellDialog({
 }) {
   const { t } = useTranslation();
   const action = useAction();
-  const [text, setText] = useState("");
+  const { text, write, drop } = useText(`${deed}:${task.id}`);
   const send = async () => {
     if (action.busy) return;
     const said = text.trim();
@@ -56,7 +57,9 @@ function TellDialog({
             message: said,
             with_comments: true,
           }));
-    if (done) onClose();
+    if (!done) return;
+    drop();
+    onClose();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const mod = isMac ? event.metaKey : event.ctrlKey;
@@ -94,7 +97,7 @@ function TellDialog({
           label={t(`comments.${deed}.field`)}
           rows={3}
           value={text}
-          onChange={setText}
+          onChange={write}
           onKeyDown={onKeyDown}
         />
         <ActionError

@@ -53,6 +53,8 @@ export function Writing({
   const focus = useEffectEvent(() => {
     form.current?.querySelector("textarea")?.focus();
     onFocused?.();
+    // Once the rows have made room for it.
+    requestAnimationFrame(() => form.current?.scrollIntoView?.({ block: "nearest" }));
   });
   useEffect(() => {
     if (takesFocus) focus();

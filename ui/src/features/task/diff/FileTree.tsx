@@ -117,6 +117,7 @@ export function FileTree({ taskId, files, counts, selected, onSelect }: FileTree
           items={rows}
           keyOf={(row) => row.key}
           rowHeight={26}
+          roomier={4}
           padding={4}
           label={t("diff.changedFiles")}
           handle={list}

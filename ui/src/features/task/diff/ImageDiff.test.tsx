@@ -1,12 +1,14 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/react";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FilePreview, ReadPreview } from "#ui/api/generated.ts";
 import { overlays } from "#ui/store/overlays.ts";
 import { diffAnswers } from "#ui/test/sampleDiff.ts";
 import { someExecution, someTask, someWorkspace } from "../testing/fixtures.ts";
+import { setPreference } from "#ui/store/preferences.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
 
 layOut();
+beforeEach(() => setPreference("diffOneFile", true));
 afterEach(() => {
   location.hash = "";
 });

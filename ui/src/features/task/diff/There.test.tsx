@@ -9,6 +9,7 @@ import {
   someTask,
   someWorkspace,
 } from "../testing/fixtures.ts";
+import { setPreference } from "#ui/store/preferences.ts";
 import { layOut, show, violations } from "../testing/show.tsx";
 import { everyMs } from "./there.ts";
 
@@ -16,6 +17,7 @@ layOut();
 beforeEach(() => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
 });
+beforeEach(() => setPreference("diffOneFile", true));
 afterEach(() => {
   vi.useRealTimers();
   location.hash = "";

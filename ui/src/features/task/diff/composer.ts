@@ -5,7 +5,7 @@
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { DiffSide } from "#ui/api/generated.ts";
-import { drafts, editDraft, isDirty, openDraft, resetDraft } from "#ui/draft/drafts.ts";
+import { drafts, isDirty, openDraft, resetDraft, writeDraft } from "#ui/draft/drafts.ts";
 import type { LineTarget } from "./comments.ts";
 
 export interface Composer extends LineTarget {
@@ -67,10 +67,7 @@ export const useIsAsked = (key: string): boolean => useStore(opened, ({ asked })
 
 export const settleAsked = (): void => opened.setState({ asked: null });
 
-export const writeComposer = (key: string, text: string): void => {
-  openDraft(key, "", null);
-  editDraft(key, text, key);
-};
+export const writeComposer = (key: string, text: string): void => writeDraft(key, "", text);
 
 /** A text instead of a list, so that typing in a box that is open wakes nobody. */
 function useKeys(taskId: string): string {

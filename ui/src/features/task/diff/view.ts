@@ -1,22 +1,9 @@
-/** What a drawn diff is told and tells, whichever way it is drawn. */
-import type { KeyboardEvent, ReactNode } from "react";
+/** What the list of changes is told and tells. */
 import type { Cursor } from "./cursor.ts";
-import type { ChangeStart } from "./hunks.ts";
-
-export interface DiffViewHandle {
-  goTo(change: ChangeStart): void;
-  /** Gives the rows the keyboard; a range that was worked on is one line again. */
-  focus(): void;
-}
 
 export type DiffStyle = "unified" | "split";
 
-/** Where somebody leads: to a row, or to what stands above all of them. */
-export interface Arrival {
-  readonly row: number | null;
-}
-
-/** The rows that have comments under them. Changes only with the places, not with the texts. */
+/** A row that has comments under it. */
 export interface Anchor {
   readonly key: string;
   readonly row: number;
@@ -24,15 +11,15 @@ export interface Anchor {
   readonly line: number;
 }
 
-export interface Commenting {
-  readonly anchors: readonly Anchor[];
-  /** Comments on the file as a whole, above the rows. */
-  readonly top: ReactNode;
-  readonly cursor: Cursor | null;
-  readonly onCursor: (cursor: Cursor | null) => void;
-  /** Opens a box for these rows; undefined when these changes take no comments. */
-  readonly onComment: ((cursor: Cursor) => void) | undefined;
-  readonly onKeyDown: (event: KeyboardEvent) => void;
-  readonly arrival: Arrival | null;
-  readonly onArrived: () => void;
+/** The rows that a person points at, and their file. */
+export interface Pointed {
+  readonly path: string;
+  readonly cursor: Cursor;
+}
+
+export interface ChangesHandle {
+  toFile(path: string): void;
+  stepChange(step: 1 | -1): void;
+  /** Gives the rows the keyboard; a range that was worked on is one line again. */
+  focus(): void;
 }

@@ -22,12 +22,25 @@ export const viewedStore = createStore<Viewed>()(
   persist((): Viewed => ({ tasks: {} }), { name: "forge.viewed", version: 1 }),
 );
 
+/** How the file differs, and git's name for its content where that is known. */
 export function fingerprint(change: FileChange): string {
-  return [change.kind, change.added, change.removed, change.new_size, change.new_mode].join(":");
+  const { kind, added, removed, new_size: size, new_mode: mode, new_blob: blob } = change;
+  return `${[kind, added, removed, size, mode].join(":")}#${blob ?? ""}`;
+}
+
+/**
+ * Whether a fingerprint is of this content. Work that is committed, or attempted again, leaves an
+ * unchanged file what it was: a name that git gives it only later tells nothing against it.
+ */
+export function isSameContent(known: string | undefined, change: FileChange): boolean {
+  if (known === undefined) return false;
+  const [shape, blob] = known.split("#");
+  const [shapeNow, blobNow] = fingerprint(change).split("#");
+  return shape === shapeNow && (!blob || !blobNow || blob === blobNow);
 }
 
 export function isViewed(marks: Marks, change: FileChange): boolean {
-  return marks[change.path] === fingerprint(change);
+  return isSameContent(marks[change.path], change);
 }
 
 export function useViewedMarks(task: string): Marks {

@@ -9,28 +9,16 @@ import { Said } from "#ui/components/Said.tsx";
 import { duration } from "#ui/components/time.ts";
 import { ActionError } from "../ActionError.tsx";
 import { actorText } from "../actor.ts";
-import { PlainDiff } from "../diff/PlainDiff.tsx";
-import type { Commenting } from "../diff/view.ts";
+import { heightOfRows, PlainDiff } from "../diff/PlainDiff.tsx";
 import { LogDialog } from "../LogDialog.tsx";
 import { milliseconds, money } from "../numbers.ts";
 import type { Decision } from "./useDecision.ts";
 import { canApply, canRollBack, rowsOf } from "./fixes.ts";
+import { useRows } from "#ui/components/rows.ts";
 import { Row } from "#ui/components/Row.tsx";
 import styles from "./Fixes.module.css";
 
-const none: Commenting = {
-  anchors: [],
-  top: null,
-  cursor: null,
-  onCursor: () => {},
-  onComment: undefined,
-  onKeyDown: () => {},
-  arrival: null,
-  onArrived: () => {},
-};
-
 /** As high as its lines, up to what leaves the rest of the tab in sight. */
-const rowHeight = 20;
 const highest = 360;
 
 function Patch({ patch, label }: { patch: string; label: string }) {
@@ -39,19 +27,10 @@ function Patch({ patch, label }: { patch: string; label: string }) {
     0,
     ...rows.map((row) => (row.type === "line" ? row.line.text.length : row.header.length)),
   );
+  const height = Math.min(heightOfRows(rows, useRows()) + 2, highest);
   return (
-    <div
-      className={styles.patch}
-      style={{ height: Math.min(rows.length * rowHeight + 2, highest) }}
-    >
-      <PlainDiff
-        rows={rows}
-        columns={columns}
-        label={label}
-        commenting={none}
-        onEndReached={undefined}
-        handle={null}
-      />
+    <div className={styles.patch} style={{ height }}>
+      <PlainDiff rows={rows} columns={columns} label={label} />
     </div>
   );
 }

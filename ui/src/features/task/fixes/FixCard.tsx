@@ -116,14 +116,16 @@ export function FixCard({ fix, agents, keyed }: FixProps & { keyed: boolean }) {
 
 export function FixLine({ fix, agents }: FixProps) {
   const { t } = useTranslation();
-  const card = useRef<HTMLElement>(null);
+  const card = useRef<HTMLDivElement>(null);
   const decision = useDecision(fix, card);
   const [open, setOpen] = useState(false);
   const file = fix.files.join(", ");
   const folder = file.slice(0, file.lastIndexOf("/") + 1);
   return (
-    <section
+    // Not a landmark as the card is: there may be many for one file.
+    <div
       ref={card}
+      role="group"
       aria-label={t("fixes.title", { file })}
       data-status={fix.status}
       tabIndex={-1}
@@ -147,6 +149,6 @@ export function FixLine({ fix, agents }: FixProps) {
           <FixBody fix={fix} agents={agents} decision={decision} />
         </div>
       )}
-    </section>
+    </div>
   );
 }

@@ -208,7 +208,7 @@ describe("the tab", () => {
       await screen.findByRole("button", { name: "Roll back the fix for src/total.rs" }),
     );
     await waitFor(() => expect(sent("fix_rollback")).toEqual([{ task_id: "t1", fix_id: "f1" }]));
-    const rest = screen.getByRole("region", { name: "Fix for b" });
+    const rest = screen.getByRole("group", { name: "Fix for b" });
     expect(within(rest).queryByText("Reason: it did not help")).toBeNull();
     await user.click(within(rest).getByRole("button", { name: /^b\b/ }));
     expect(within(rest).getByText("Reason: it did not help")).toBeTruthy();

@@ -44,7 +44,8 @@ function Loading() {
   );
 }
 
-function EntryConversation({ task }: { task: Task }) {
+/** What an entry's agent said and did. */
+export function EntryConversation({ task }: { task: Task }) {
   const platform = usePlatform();
   const [store] = useState(() =>
     createLogStore((log, page) => call(platform, "execution_logs", { execution_id: log, ...page })),

@@ -4,12 +4,20 @@ import type { Offer, Task, Workflow } from "#ui/api/generated.ts";
 import { asksForPlan } from "#ui/domain/plan.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Offers } from "../banner/Offers.tsx";
+import { CheckResults } from "./CheckResults.tsx";
 import { OutsideReview } from "./OutsideReview.tsx";
 import { stateOf } from "../state.ts";
 import { useAction } from "../useAction.ts";
 import { useDraftCount } from "./useDrafts.ts";
 
-export function Decide({ task, workflow }: { task: Task; workflow: Workflow | undefined }) {
+export interface DecideProps {
+  readonly task: Task;
+  readonly workflow: Workflow | undefined;
+  /** The checks stand below it in full. */
+  readonly isBesideChecks?: boolean;
+}
+
+export function Decide({ task, workflow, isBesideChecks = false }: DecideProps) {
   const { t } = useTranslation();
   const action = useAction();
   const drafts = useDraftCount(task.id);
@@ -73,6 +81,7 @@ export function Decide({ task, workflow }: { task: Task; workflow: Workflow | un
     >
       {t(isPlan ? "review.awaitsPlanText" : "review.awaitsText")}{" "}
       {sends !== null && t("decide.drafts", { count: drafts })}
+      {!isBesideChecks && <CheckResults taskId={task.id} />}
       {changed !== null && <OutsideReview changed={changed} />}
     </Banner>
   );

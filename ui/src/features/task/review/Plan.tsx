@@ -11,6 +11,7 @@ import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { TextArea } from "#ui/components/TextField.tsx";
+import { useText } from "#ui/draft/useText.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
@@ -23,15 +24,21 @@ export function Plan({ task }: { task: Task }) {
   const state = useStates(task.project_id).get(task.status);
   const asked = asksForPlan(state);
   const plan = useOp("task_plan", { task_id: task.id }, { enabled: task.workspace !== null });
-  const [draft, setDraft] = useState<string | null>(null);
-  const save = useOpMutation("task_plan_put", { onSuccess: () => setDraft(null) });
+  const [isOpen, setOpen] = useState(false);
+  const saved = plan.data?.text ?? "";
+  const { text, isDirty, write, drop } = useText(`plan:${task.id}`, saved);
+  const close = () => {
+    drop();
+    setOpen(false);
+  };
+  const save = useOpMutation("task_plan_put", { onSuccess: close });
+  const isEdited = isOpen || isDirty;
   if (plan.error && asked) {
     return (
       <ErrorState title={t("plan.failed")} error={plan.error} onRetry={() => void plan.refetch()} />
     );
   }
-  const text = plan.data?.text ?? "";
-  if (!plan.data || (text === "" && !asked)) return null;
+  if (!plan.data || (saved === "" && !asked && !isEdited)) return null;
   return (
     <section className={styles.plan} aria-label={t("plan.title")}>
       <header className={styles.head}>
@@ -42,23 +49,23 @@ export function Plan({ task }: { task: Task }) {
             <RelativeTime at={plan.data.written_at} />
           </span>
         )}
-        {asked && draft === null && (
-          <Button size="sm" variant="ghost" onClick={() => setDraft(text)}>
-            {text === "" ? t("plan.write") : t("plan.edit")}
+        {asked && !isEdited && (
+          <Button size="sm" variant="ghost" onClick={() => setOpen(true)}>
+            {saved === "" ? t("plan.write") : t("plan.edit")}
           </Button>
         )}
       </header>
-      {draft === null && text !== "" && (
-        <Markdown source={text} onLink={(href) => void platform.openExternal(href)} />
+      {!isEdited && saved !== "" && (
+        <Markdown source={saved} onLink={(href) => void platform.openExternal(href)} />
       )}
-      {draft === null && text === "" && <p className={layout.soft}>{t("plan.none")}</p>}
-      {draft !== null && (
+      {!isEdited && saved === "" && <p className={layout.soft}>{t("plan.none")}</p>}
+      {isEdited && (
         <Stack
           as="form"
           gap={3}
           onSubmit={(event) => {
             event.preventDefault();
-            save.mutate({ task_id: task.id, text: draft });
+            save.mutate({ task_id: task.id, text });
           }}
         >
           <TextArea
@@ -66,8 +73,8 @@ export function Plan({ task }: { task: Task }) {
             hideLabel
             mono
             rows={12}
-            value={draft}
-            onChange={setDraft}
+            value={text}
+            onChange={write}
             // The person has just asked for this field.
             // oxlint-disable-next-line jsx-a11y/no-autofocus
             autoFocus
@@ -77,7 +84,7 @@ export function Plan({ task }: { task: Task }) {
             <Button type="submit" variant="primary" size="sm" disabled={save.isPending}>
               {t("plan.save")}
             </Button>
-            <Button size="sm" variant="ghost" onClick={() => setDraft(null)}>
+            <Button size="sm" variant="ghost" onClick={close}>
               {t("plan.discard")}
             </Button>
           </div>

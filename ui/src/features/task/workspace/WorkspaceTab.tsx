@@ -216,7 +216,7 @@ function Removal({
           t("workspace.keptText")
         ) : (
           <>
-            {t("workspace.removedAt")} <RelativeTime at={at} /> ({dateTime(at)}).{" "}
+            {t("workspace.removedAt")} <RelativeTime at={at} isAhead /> ({dateTime(at)}).{" "}
             {t("workspace.removalText")}
           </>
         )}

@@ -112,3 +112,19 @@ it("offers the same work once more where the engine does", async () => {
   await user.click(within(form).getByRole("button", { name: "Try again" }));
   expect(sent("task_action")).toMatchObject([{ task_id: "t1", verb: "retry", wait: "none" }]);
 });
+
+it("keeps a message that is not sent yet, and forgets it once it is", async () => {
+  const box = () =>
+    screen.findByRole<HTMLTextAreaElement>("textbox", { name: "Message to the agent" });
+  const first = open();
+  await first.user.type(await box(), "Mind the empty list.");
+  first.unmount();
+  const second = open();
+  expect((await box()).value).toBe("Mind the empty list.");
+  await second.user.click(await box());
+  await second.user.keyboard("{Control>}{Enter}{/Control}");
+  await waitFor(async () => expect((await box()).value).toBe(""));
+  second.unmount();
+  open();
+  expect((await box()).value).toBe("");
+});

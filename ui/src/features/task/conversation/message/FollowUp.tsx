@@ -5,6 +5,7 @@ import { useOp } from "#ui/api/client.ts";
 import type { Execution, ExecutionStatus, Offer, Task } from "#ui/api/generated.ts";
 import { isMac } from "#ui/components/combo.ts";
 import { useFileTarget } from "#ui/app/fileDrops.ts";
+import { useText } from "#ui/draft/useText.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Checkbox } from "#ui/components/Checkbox.tsx";
 import { ActionError } from "../../ActionError.tsx";
@@ -30,7 +31,7 @@ const again = ({ verb, fields }: Offer): boolean => verb === "retry" && fields.l
 /** Says something to the agent that worked last; while it works, at once or after its run. */
 export function FollowUp({ task, execution }: { task: Task; execution: Execution }) {
   const { t } = useTranslation();
-  const [message, setMessage] = useState("");
+  const { text: message, write: setMessage, drop: dropMessage } = useText(`message:${task.id}`);
   const [chosen, setWithDrafts] = useState(false);
   const drafts = useDrafts(task);
   const withDrafts = chosen && drafts > 0;
@@ -56,7 +57,7 @@ export function FollowUp({ task, execution }: { task: Task; execution: Execution
       ...(atOnce ? { at_once: true } : {}),
     });
     if (!done) return;
-    setMessage("");
+    dropMessage();
     setWithDrafts(false);
   };
   const onKeyDown = (event: KeyboardEvent) => {

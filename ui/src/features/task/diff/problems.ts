@@ -1,0 +1,56 @@
+/**
+ * Places in the changes that ask for a look: what an auditor found, and lines that the output of a
+ * failed check names. Pure.
+ */
+import type { Comment, FileChange, Review } from "#ui/api/generated.ts";
+import { outcomeOf, tailOf } from "../review/checks.ts";
+import { concerns } from "./comments.ts";
+import { goalOf, type Goal } from "./goal.ts";
+
+/** A path and a line, as compilers, linters and test runners print them. */
+const placed = /((?:[\w@.+-]*\/)*[\w@.+-]+\.\w+)(?::|\()(\d+)/g;
+// oxlint-disable-next-line no-control-regex
+const colours = /\u001B\[[0-9;]*m/g;
+
+/** The lines of changed files that a text names, each once. */
+export function linesNamed(text: string, files: readonly FileChange[]): readonly Goal[] {
+  const found = new Map<string, Goal>();
+  for (const [, named = "", line] of text.replace(colours, "").matchAll(placed)) {
+    const path = named.replace(/^\.\//, "");
+    // The worktree's folder may stand before it.
+    const change = files.find((each) => path === each.path || path.endsWith(`/${each.path}`));
+    if (!change || change.kind === "deleted") continue;
+    const goal = { path: change.path, side: "new", line: Number(line), commentId: null } as const;
+    found.set(`${goal.path}:${goal.line}`, goal);
+  }
+  return [...found.values()];
+}
+
+/** The checks that failed last. */
+function failedOutput(reviews: readonly Review[]): string {
+  const last = reviews.toSorted((one, other) => one.attempt_number - other.attempt_number).at(-1);
+  return (last?.steps ?? [])
+    .filter((step) => outcomeOf(step) === "failed")
+    .flatMap((step) => [step.diagnoses ?? "", tailOf(step)])
+    .join("\n");
+}
+
+/** All of them in the order in which one meets them reading. */
+export function problemsIn(
+  comments: readonly Comment[],
+  reviews: readonly Review[],
+  files: readonly FileChange[],
+): readonly Goal[] {
+  const findings = files.flatMap((change) =>
+    comments
+      .filter(({ source, status }) => source === "auditor" && status !== "resolved")
+      .filter((comment) => concerns(comment, change))
+      .map((comment) => goalOf(comment, change.path)),
+  );
+  const goals = [...findings, ...linesNamed(failedOutput(reviews), files)];
+  const order = new Map(files.map(({ path }, at) => [path, at]));
+  const placeOf = ({ path }: Goal) => order.get(path) ?? 0;
+  return goals.toSorted(
+    (one, other) => placeOf(one) - placeOf(other) || (one.line ?? 0) - (other.line ?? 0),
+  );
+}

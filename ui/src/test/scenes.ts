@@ -1,0 +1,56 @@
+/** Every page of the window and every tab of its tasks, with the sample that shows most of it. */
+export interface PageScene {
+  readonly name: string;
+  readonly sample: string | null;
+  readonly hash: string;
+}
+
+const scene = (name: string, sample: string | null, hash: string): PageScene => ({
+  name,
+  sample,
+  hash,
+});
+
+export const pageScenes: readonly PageScene[] = [
+  scene("board", null, "#/board/p1"),
+  scene("board with a task", null, "#/board/p1?task=1"),
+  scene("board of troubles", "troubles", "#/board/p1"),
+  scene("new project", "new", "#/board/p1"),
+  scene("nothing at all", "empty", "#/"),
+  scene("nothing can be read", "broken", "#/board/p1"),
+  scene("attention", null, "#/attention"),
+  scene("attention to troubles", "troubles", "#/attention"),
+  scene("runs", "agents", "#/runs"),
+  scene("agents", "agents", "#/agents"),
+  scene("workspaces", null, "#/workspaces"),
+  scene("costs", "costs-few", "#/costs"),
+  scene("machines", "machines", "#/machines"),
+  scene("inner loop", "races", "#/inner-loop/p1"),
+  scene("settings", null, "#/settings"),
+  scene("settings of a closed program", "shut", "#/settings"),
+  scene("settings on a full disk", "full", "#/settings"),
+  ...[
+    "general",
+    "setup",
+    "costs",
+    "knowledge",
+    "notifications",
+    "workflow",
+    "hooks",
+    "automation",
+    "innerLoop",
+    "checks",
+    "merge",
+    "pullRequests",
+  ].map((tab) => scene(`project: ${tab}`, null, `#/settings/project/p1?tab=${tab}`)),
+  scene("conversation", "agents", "#/task/p1/1"),
+  scene("diff", "diff", "#/task/p1/1?tab=diff"),
+  scene("conflict", "diff", "#/task/p1/2?tab=review"),
+  scene("review", "review", "#/task/p1/1?tab=review"),
+  scene("race", "races", "#/task/p1/1?tab=race"),
+  scene("debrief", "races", "#/task/p1/4?tab=debrief"),
+  scene("fixes", "fixes", "#/task/p1/1?tab=fixes"),
+  scene("validation", "validate", "#/task/p1/1?tab=validate"),
+  scene("timeline", null, "#/task/p1/1?tab=timeline"),
+  scene("workspace of a task", null, "#/task/p1/1?tab=workspace"),
+];
