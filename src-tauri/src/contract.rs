@@ -1,8 +1,9 @@
 //! The contract as the shell itself asks it: by types, in the name of the board.
 
-use forge_api::{Api, ApiError, Client, MisfitError};
-use forge_model::actor::Via;
+use forge_api::{ApiError, Client, MisfitError};
 use serde_json::Value;
+
+use crate::host::WindowEngine;
 
 /// Why an operation gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -15,13 +16,13 @@ pub enum AskError {
     Answer(#[from] MisfitError),
 }
 
-/// The engine of this process, asked in the name of the board.
-pub struct Contract<'a>(pub &'a Api);
+/// The engine of the window, asked in the name of the board.
+pub struct Contract<'a>(pub &'a WindowEngine);
 
 impl Client for Contract<'_> {
     type Error = AskError;
 
     async fn send(&self, operation: &str, input: Value) -> Result<Value, AskError> {
-        Ok(self.0.call(Via::Board, operation, input).await?)
+        Ok(self.0.call(operation, input).await?)
     }
 }

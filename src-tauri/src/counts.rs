@@ -6,17 +6,28 @@ use forge_api::{
     ops::{Empty, tasks::Limited},
 };
 
-use crate::contract::{AskError, Contract};
+use crate::{
+    contract::{AskError, Contract},
+    host::WindowEngine,
+};
 
 /// The most that one answer lists; the tray shows no more.
 const MOST: u32 = 200;
 
 /// How many tasks need the person, up to 200.
 pub async fn attention(api: &Api) -> Result<usize, AskError> {
-    Ok(Contract(api).call(Attention, Limited { limit: Some(MOST), cursor: None }).await?.items.len())
+    let engine = WindowEngine::Here(api.clone());
+    Ok(Contract(&engine).call(Attention, Limited { limit: Some(MOST), cursor: None }).await?.items.len())
 }
 
 /// How many agents are at work.
 pub async fn running_agents(api: &Api) -> Result<usize, AskError> {
-    Ok(Contract(api).call(AgentList, Empty {}).await?.items.iter().map(|agent| agent.running as usize).sum())
+    let engine = WindowEngine::Here(api.clone());
+    Ok(Contract(&engine)
+        .call(AgentList, Empty {})
+        .await?
+        .items
+        .iter()
+        .map(|agent| agent.running as usize)
+        .sum())
 }

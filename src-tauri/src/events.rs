@@ -6,8 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forge_api::{Api, Change, ChangeBatch};
-use forge_model::event::EventType;
-use tauri::{AppHandle, Emitter as _, Runtime};
+use tauri::{AppHandle, Emitter as _, Runtime, async_runtime::JoinHandle};
 use tokio::sync::{Notify, watch};
 
 use crate::windows;
@@ -39,15 +38,7 @@ impl Gate {
     /// What a page must be told that is seen again.
     fn catch_up(&mut self) -> Option<ChangeBatch> {
         let seq = self.held.take()?;
-        let everything = Change {
-            seq,
-            kind: EventType::EventsResync.to_string(),
-            project_id: None,
-            task_id: None,
-            entity_id: String::new(),
-            tags: vec![EVERYTHING.to_owned()],
-        };
-        Some(ChangeBatch { after: seq, seq, changes: vec![everything] })
+        Some(ChangeBatch { after: seq, seq, changes: vec![Change::of_everything(seq)] })
     }
 }
 
@@ -58,21 +49,46 @@ pub async fn pump<R: Runtime>(
     visible: watch::Receiver<bool>,
     counted: Arc<Notify>,
 ) {
-    let gate = Arc::new(Mutex::new(Gate::default()));
-    let catching_up =
-        tauri::async_runtime::spawn(follow_visibility(app.clone(), visible.clone(), Arc::clone(&gate)));
+    let page = Page::new(app, visible);
     let mut feed = api.feed();
     while let Some(batch) = feed.next().await {
         if batch.changes.iter().flat_map(|change| &change.tags).any(|tag| COUNTED.contains(&tag.as_str())) {
             counted.notify_one();
         }
+        page.tell(&batch);
+    }
+}
+
+/// The page, which is told while it can be seen.
+pub struct Page<R: Runtime> {
+    app: AppHandle<R>,
+    visible: watch::Receiver<bool>,
+    gate: Arc<Mutex<Gate>>,
+    catching_up: JoinHandle<()>,
+}
+
+impl<R: Runtime> Page<R> {
+    /// Tells the page from now on, when it is seen again, too.
+    pub fn new(app: AppHandle<R>, visible: watch::Receiver<bool>) -> Self {
+        let gate = Arc::new(Mutex::new(Gate::default()));
+        let following = follow_visibility(app.clone(), visible.clone(), Arc::clone(&gate));
+        Self { app, visible, gate, catching_up: tauri::async_runtime::spawn(following) }
+    }
+
+    /// Passes a batch on, or holds it back.
+    pub fn tell(&self, batch: &ChangeBatch) {
         // Sent under the lock, so that nothing slips between the decision and the batch.
-        let mut gate = gate.lock().unwrap_or_else(PoisonError::into_inner);
-        if gate.admit(batch.seq, *visible.borrow()) {
-            emit(&app, &batch);
+        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        if gate.admit(batch.seq, *self.visible.borrow()) {
+            emit(&self.app, batch);
         }
     }
-    catching_up.abort();
+}
+
+impl<R: Runtime> Drop for Page<R> {
+    fn drop(&mut self) {
+        self.catching_up.abort();
+    }
 }
 
 async fn follow_visibility<R: Runtime>(

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use forge_api::{Api, ApiError};
 use forge_model::actor::Via;
+use forge_remote::RemoteEngine;
 use serde_json::Value;
 use tauri::{AppHandle, State};
 use tauri_plugin_dialog::DialogExt as _;
@@ -14,35 +15,65 @@ use crate::{
     outside::{self, OpenKind, OutsideError},
 };
 
+/// The engine of the window.
+#[derive(Clone)]
+pub enum WindowEngine {
+    /// It runs in this process.
+    Here(Api),
+    /// It runs on another computer.
+    There(RemoteEngine),
+}
+
+impl WindowEngine {
+    /// Does one operation for the person at the window.
+    pub async fn call(&self, op: &str, input: Value) -> Result<Value, ApiError> {
+        match self {
+            Self::Here(api) => api.call(Via::Board, op, input).await,
+            Self::There(there) => there.call(Via::Board, op, input).await,
+        }
+    }
+}
+
 /// The engine's interface for the page. The window opens while the engine starts, so a call may have to wait.
 #[derive(Default)]
 pub struct Host {
-    api: SetOnce<Api>,
+    engine: SetOnce<WindowEngine>,
 }
 
 impl Host {
     /// The engine is there; whoever waits goes on. There is one engine in the life of the program.
-    pub fn ready(&self, api: Api) {
-        if self.api.set(api).is_err() {
+    pub fn ready(&self, engine: WindowEngine) {
+        if self.engine.set(engine).is_err() {
             tracing::error!("the engine was started twice");
         }
     }
 
-    /// The interface, if the engine has started.
-    pub fn api_now(&self) -> Option<&Api> {
-        self.api.get()
+    /// The interface of an engine of this process, if it has started.
+    pub fn own_now(&self) -> Option<&Api> {
+        match self.engine.get()? {
+            WindowEngine::Here(api) => Some(api),
+            WindowEngine::There(_) => None,
+        }
     }
 
-    /// The interface, once the engine has started. If it cannot start, the program ends, and with it the wait.
-    pub async fn api(&self) -> &Api {
-        self.api.wait().await
+    /// The engine on another computer, if the window is connected with one.
+    pub fn there_now(&self) -> Option<&RemoteEngine> {
+        match self.engine.get()? {
+            WindowEngine::Here(_) => None,
+            WindowEngine::There(there) => Some(there),
+        }
+    }
+
+    /// The engine, once it has started. If it cannot start, the program ends, and with it the wait.
+    pub async fn engine(&self) -> &WindowEngine {
+        self.engine.wait().await
     }
 }
 
 /// Runs one operation of the contract for the person at the window.
 #[tauri::command]
 pub async fn api_call(host: State<'_, Host>, op: String, input: Value) -> Result<Value, ApiError> {
-    host.api().await.call(Via::Board, &op, input).await
+    host.engine().await.call(&op, input).await
 }
 
 /// Asks for a folder; none when the person changed their mind.

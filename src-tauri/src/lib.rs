@@ -1,9 +1,12 @@
-//! The thin Tauri shell: one window on the engine, which runs in the same process.
+//! The thin Tauri shell: one window on an engine, which runs in the same process or on another computer ([`remote`]).
 //!
 //! It decides nothing about tasks. What the page asks goes to `forge-api` ([`host`]); what happens comes back
 //! as change batches ([`events`]), native notifications ([`notify`]) and a number in the tray ([`tray`]).
 //! Deliberately absent: any rule, any state of the product, any way for the page to reach a plugin.
 
+mod arguments;
+mod connections;
+mod contact;
 mod contract;
 mod counts;
 mod events;
@@ -16,6 +19,7 @@ mod notify;
 mod open_task;
 mod outside;
 mod quit;
+mod remote;
 mod tray;
 mod windows;
 
@@ -27,8 +31,10 @@ use std::{
     process::ExitCode,
 };
 
-use tauri::{App, AppHandle, Builder, RunEvent, Runtime, WindowEvent, Wry};
+use tauri::{App, AppHandle, Builder, Manager as _, RunEvent, Runtime, WindowEvent, Wry};
 use tracing_subscriber::EnvFilter;
+
+use crate::arguments::Arguments;
 
 /// Says which log lines are wanted, as `tracing` directives.
 const LOG_VARIABLE: &str = "FORGE_LOG";
@@ -71,14 +77,16 @@ fn open() -> Result<(), Box<dyn Error>> {
 }
 
 fn build() -> tauri::Result<App<Wry>> {
+    let arguments = Arguments::read(env::args().skip(1));
     // First of all: a second start must be noticed before anything else is set up.
     Builder::default()
-        .plugin(single_instance())
+        .plugin(single_instance(&arguments))
         .plugin(tauri_plugin_dialog::init())
         .plugin(tauri_plugin_notification::init())
         .plugin(tauri_plugin_shell::init())
         .plugin(tauri_plugin_window_state::Builder::new().with_state_flags(windows::remembered()).build())
         .manage(host::Host::default())
+        .manage(arguments.clone())
         .manage(quit::Lifetime::default())
         .manage(open_task::Pending::default())
         .manage(windows::Visibility::default())
@@ -89,7 +97,10 @@ fn build() -> tauri::Result<App<Wry>> {
             host::shell_pick_folder,
             host::shell_save_text,
             host::shell_open,
-            host::ui_ready
+            host::ui_ready,
+            connections::shell_engine,
+            connections::shell_connect,
+            connections::shell_reconnect
         ])
         .setup(|app| set_up(app.handle()))
         .build(tauri::generate_context!())
@@ -97,11 +108,20 @@ fn build() -> tauri::Result<App<Wry>> {
 
 fn set_up<R: Runtime>(app: &AppHandle<R>) -> Result<(), Box<dyn Error>> {
     notify::prepare(app)?;
-    tray::install(app)?;
+    let arguments = app.state::<Arguments>();
     // The engine starts while the page loads; what the page asks waits for it.
-    tauri::async_runtime::spawn(lifecycle::launch(app.clone()));
+    match &arguments.connect {
+        None => {
+            tray::install(app)?;
+            tauri::async_runtime::spawn(lifecycle::launch(app.clone()));
+        }
+        // Nothing goes on in this process without its window, so that it needs no tray.
+        Some(_) => {
+            tauri::async_runtime::spawn(remote::launch(app.clone()));
+        }
+    }
     tauri::async_runtime::spawn(lifecycle::end_on_signal(app.clone()));
-    windows::open(app)?;
+    windows::open(app, &arguments.title())?;
     links::follow(app, &env::args().collect::<Vec<_>>());
     Ok(())
 }
@@ -124,15 +144,19 @@ fn follow<R: Runtime>(app: &AppHandle<R>, event: &RunEvent) {
     }
 }
 
-/// One window per data folder: a second start brings the first one forward.
-fn single_instance<R: Runtime>() -> tauri::plugin::TauriPlugin<R> {
+/// One window per engine: a second start brings the first one forward.
+fn single_instance<R: Runtime>(arguments: &Arguments) -> tauri::plugin::TauriPlugin<R> {
     let mut builder = tauri_plugin_single_instance::Builder::new().callback(|app, arguments, _| {
         windows::show(app);
         links::follow(app, &arguments);
     });
-    if let Some(folder) = chosen_data_dir() {
-        let mut hasher = DefaultHasher::new();
-        folder.hash(&mut hasher);
+    let mut hasher = DefaultHasher::new();
+    let folder = chosen_data_dir();
+    folder.hash(&mut hasher);
+    if let Some(host) = &arguments.connect {
+        host.hash(&mut hasher);
+        builder = builder.dbus_id(format!("dev.forge.desktop.r{:x}", hasher.finish()));
+    } else if folder.is_some() {
         builder = builder.dbus_id(format!("dev.forge.desktop.d{:x}", hasher.finish()));
     }
     builder.build()

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::{
     events,
-    host::Host,
+    host::{Host, WindowEngine},
     notify,
     quit::{Agents, Lifetime, ask_to_quit, end, running_agents},
     tray,
@@ -95,7 +95,7 @@ pub async fn launch<R: Runtime>(app: AppHandle<R>) {
             tauri::async_runtime::spawn(tray::follow(app.clone(), api.clone(), Arc::clone(&changed)));
             let visible = app.state::<Visibility>().follow();
             tauri::async_runtime::spawn(events::pump(app.clone(), api.clone(), visible, changed));
-            app.state::<Host>().ready(api);
+            app.state::<Host>().ready(WindowEngine::Here(api));
         }
         Err(error) => {
             let folder = error.damaged_folder();

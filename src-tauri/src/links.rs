@@ -26,7 +26,7 @@ pub fn follow<R: Runtime>(app: &AppHandle<R>, arguments: &[String]) {
     let (app, id) = (app.clone(), id.to_owned());
     tauri::async_runtime::spawn(async move {
         let host = app.state::<Host>();
-        match Contract(host.api().await).call(TaskGet, TaskPath { task_id: id.into() }).await {
+        match Contract(host.engine().await).call(TaskGet, TaskPath { task_id: id.into() }).await {
             Ok(task) => {
                 show_task(
                     &app,

@@ -5,8 +5,9 @@ use tauri::{
     menu::{Menu, MenuBuilder, MenuEvent, MenuItemBuilder, SubmenuBuilder},
 };
 
-use crate::{lifecycle, quit};
+use crate::{connections, lifecycle, quit};
 
+const CONNECT: &str = "menu-connect";
 const CLOSE: &str = "menu-close";
 const QUIT: &str = "menu-quit";
 
@@ -15,10 +16,12 @@ const QUIT: &str = "menu-quit";
 /// # Errors
 /// When the system refuses it.
 pub fn build<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<Menu<R>> {
+    let connect = MenuItemBuilder::with_id(CONNECT, "Connect to Another Computer…").build(app)?;
     let close =
         MenuItemBuilder::with_id(CLOSE, "Close Window").accelerator("CmdOrCtrl+Shift+W").build(app)?;
     let quit = MenuItemBuilder::with_id(QUIT, "Quit").accelerator("CmdOrCtrl+Q").build(app)?;
-    let forge = SubmenuBuilder::new(app, "Forge").item(&close).separator().item(&quit).build()?;
+    let forge =
+        SubmenuBuilder::new(app, "Forge").item(&connect).item(&close).separator().item(&quit).build()?;
     let menu = MenuBuilder::new(app).item(&forge);
     // On macOS cut, copy and paste reach a page only through a menu.
     #[cfg(target_os = "macos")]
@@ -39,6 +42,7 @@ pub fn build<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<Menu<R>> {
 /// Does what was chosen.
 pub fn perform<R: Runtime>(app: &AppHandle<R>, event: &MenuEvent) {
     match event.id().as_ref() {
+        CONNECT => connections::ask(app),
         CLOSE => lifecycle::close(app),
         QUIT => quit::quit(app),
         _ => {}

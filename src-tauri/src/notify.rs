@@ -57,7 +57,8 @@ const fn answer_of(kind: NotificationKind) -> &'static str {
     }
 }
 
-fn raise<R: Runtime>(app: &AppHandle<R>, notification: &Notification) {
+/// Raises one.
+pub fn raise<R: Runtime>(app: &AppHandle<R>, notification: &Notification) {
     let shown = app
         .notification()
         .builder()

@@ -65,7 +65,7 @@ fn question(agents: usize, can_go_on: bool) -> (String, Option<&'static str>) {
 
 /// Asks what becomes of agents at work.
 pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
-    let can_go_on = app.state::<Host>().api_now().is_some_and(|api| api.engine().can_leave());
+    let can_go_on = app.state::<Host>().own_now().is_some_and(|api| api.engine().can_leave());
     let (text, keep) = question(agents, can_go_on);
     let handle = app.clone();
     let mut dialog = app.dialog().message(text);
@@ -96,7 +96,7 @@ pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
 /// How many agents are at work.
 pub async fn running_agents<R: Runtime>(app: &AppHandle<R>) -> usize {
     let host = app.state::<Host>();
-    let Some(api) = host.api_now() else { return 0 };
+    let Some(api) = host.own_now() else { return 0 };
     match counts::running_agents(api).await {
         Ok(count) => count,
         Err(error) => {
@@ -114,6 +114,9 @@ pub async fn end<R: Runtime>(app: &AppHandle<R>, agents: Agents) {
     }
     // Hidden at once: nobody should have to watch the rest.
     windows::hide(app);
+    if let Some(there) = app.state::<Host>().there_now() {
+        there.close().await;
+    }
     let open = lifetime.open.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some((engine, server)) = open {
         if let Some(server) = server {

@@ -48,10 +48,10 @@ pub fn target() -> EventTarget {
 ///
 /// # Errors
 /// When the system refuses one.
-pub fn open<R: Runtime>(app: &AppHandle<R>) -> tauri::Result<WebviewWindow<R>> {
+pub fn open<R: Runtime>(app: &AppHandle<R>, title: &str) -> tauri::Result<WebviewWindow<R>> {
     let dev_url = app.config().build.dev_url.clone().filter(|_| tauri::is_dev());
     let window = WebviewWindowBuilder::new(app, MAIN, WebviewUrl::default())
-        .title("Forge")
+        .title(title)
         .inner_size(1280.0, 820.0)
         .min_inner_size(900.0, 600.0)
         .on_navigation(move |url| is_own(url, dev_url.as_ref()))

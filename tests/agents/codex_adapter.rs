@@ -200,11 +200,12 @@ async fn message_during_run_reaches_the_model() -> Result<()> {
 #[tokio::test]
 async fn stopped_run_leaves_no_process() -> Result<()> {
     let fixture = fixture().await?;
-    let command =
-        "touch begun; python3 -c 'import time; time.sleep(600)' & python3 -c 'import time; time.sleep(601)'";
+    // The one that is waited for says that it began: codex tells one that ends while it starts as failed.
+    let command = "python3 -c 'import time; time.sleep(600)' & \
+                   python3 -c 'import time; open(\"begun\", \"w\"); time.sleep(601)'";
     let tag = fixture.server.script(Scenario::new("long").turn(Turn::new().run(command)));
     let mut running = start(&fixture, RunRequest::new(&tag))?;
-    running.until_doing("Running touch begun").await?;
+    running.until_doing("Running python3").await?;
     patience::until_there(&fixture.file("begun")).await?;
     running.cancel();
     let ran = running.end().await?;

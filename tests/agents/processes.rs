@@ -47,6 +47,10 @@ pub fn below(folder: &Path) -> Result<Vec<Process>> {
         let links_here = |path: &Path| fs::read_link(path).is_ok_and(|to| to.starts_with(&folder));
         let files = fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
         let command = text("cmdline");
+        // One that ends gives up its memory before its files: it is nobody any more, nor what it was.
+        if command.is_empty() {
+            continue;
+        }
         if command.contains(&needle)
             || text("environ").contains(&needle)
             || links_here(&entry.path().join("cwd"))

@@ -362,7 +362,7 @@ fn every_demo_story_ends_as_expected() -> Result<()> {
     assert_eq!(told.code, Some(0), "{told:?}");
     for sentence in [
         "review -> in_progress (reject, by Forge)",
-        "needs you: review_budget_exhausted",
+        "needs you: out of review retries",
         "offered: send_back",
         "merge conflict with main in 1 file(s)",
         "merging -> done",

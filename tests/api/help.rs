@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use forge_testkit::{Folder, folder::CommandOutput};
 
@@ -57,30 +57,55 @@ fn help_of_each_command_matches_the_snapshot() -> Result<()> {
     Ok(())
 }
 
+/// What bash suggests after these words for what was begun.
+fn suggested(folder: &Folder, words: &[String], begun: &str) -> Result<Vec<String>> {
+    let script = folder.dir.path().join("forge.bash");
+    std::fs::write(&script, folder.run(&["completions", "bash"])?.stdout)?;
+    let program = forge_testkit::program("forge")?;
+    let beside = program.parent().context("the folder of the program")?;
+    let path = format!("{}:{}", beside.display(), std::env::var("PATH")?);
+    let line = r#"source "$0"; COMP_WORDS=(forge "$@"); COMP_CWORD=$#; COMP_TYPE=9
+        _clap_complete_forge forge "${!#}" forge; printf '%s\n' "${COMPREPLY[@]}""#;
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["--norc", "-c", line]).arg(&script).args(words).arg(begun);
+    let said = bash.env("PATH", path).env("FORGE_DATA_DIR", folder.data_dir()).output()?;
+    let said = String::from_utf8(said.stdout)?;
+    Ok(said.lines().filter(|line| !line.is_empty()).map(|line| line.trim_end().to_owned()).collect())
+}
+
+#[tokio::test]
+async fn names_that_a_running_engine_knows_are_completed() -> Result<()> {
+    let folder = Folder::new()?;
+    let repo = folder.repo.path().to_string_lossy().into_owned();
+    folder.run(&["project", "add", &repo, "--name", "thing"])?.succeeded()?;
+    folder.run(&["agent", "add", "Writer", "--command", "true"])?.succeeded()?;
+    folder.run(&["task", "create", "Greet"])?.succeeded()?;
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    assert!(suggested(&folder, &words("task show"), "")?.iter().all(|it| it != "1"), "nothing runs");
+    let mut served = folder.serve()?;
+    assert!(suggested(&folder, &words("task show"), "")?.contains(&"1".to_owned()));
+    assert_eq!(suggested(&folder, &words("task start 1 --agent"), "Wri")?, ["Writer"]);
+    assert_eq!(suggested(&folder, &words("agent pause"), "W")?, ["Writer"]);
+    assert_eq!(suggested(&folder, &words("task list --project"), "th")?, ["thing"]);
+    served.terminate().await.map(drop)
+}
+
 #[test]
 fn completions_and_manuals_cover_every_command() -> Result<()> {
     let sandbox = Folder::new()?;
     let all = all(&sandbox)?;
-    for (shell, begins) in [
-        ("bash", "_forge() {"),
-        ("zsh", "#compdef forge"),
-        ("fish", "# Print an optspec"),
-        ("elvish", ""),
-        ("powershell", ""),
-    ] {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = sandbox.run(&["completions", shell])?;
-        assert_eq!(script.code, Some(0), "{script:?}");
-        assert!(script.stdout.starts_with(begins), "{script:?}");
-        for (command, _) in &all {
-            let name = command.last().map_or("forge", String::as_str);
-            assert!(script.stdout.contains(name), "{shell}: {command:?}");
-        }
+        script.succeeded()?;
+        assert!(script.stdout.contains("forge"), "{shell}: {script:?}");
     }
-    let script = sandbox.dir.path().join("forge.bash");
-    std::fs::write(&script, sandbox.run(&["completions", "bash"])?.stdout)?;
-    let line = "source \"$0\"; COMP_WORDS=(forge task app); COMP_CWORD=2; _forge forge app task; echo \"${COMPREPLY[@]}\"";
-    let said = std::process::Command::new("bash").args(["--norc", "-c", line]).arg(&script).output()?;
-    assert_eq!(String::from_utf8(said.stdout)?, "approve\n");
+    for (command, _) in all.iter().filter(|(command, _)| !command.is_empty()) {
+        let (last, path) = command.split_last().context("a command")?;
+        let said = suggested(&sandbox, path, last)?;
+        assert!(said.contains(last), "{command:?}: {said:?}");
+    }
+    assert_eq!(suggested(&sandbox, &["task".to_owned()], "app")?, ["approve"]);
+    assert!(!sandbox.data_dir().exists(), "completing a line opens nothing");
 
     let folder = sandbox.dir.path().join("man/man1");
     let written = sandbox.run(&["man", "--out", &folder.to_string_lossy()])?;

@@ -43,7 +43,7 @@ async fn every_screen(window: &Window) -> Result<()> {
     found.extend(violations_on(window, "fresh task", &task(5), "article [role=tab]").await?);
     found.extend(violations_on(window, "conversation", &task(1), "article [role=log]").await?);
     for (key, tab, there) in [
-        ("2", "diff", "article section[aria-label*='src/'] [aria-label^='Changes in']"),
+        ("2", "diff", "article [data-head*='src/']"),
         ("3", "review", "article li [aria-label=Passed]"),
         ("4", "validate", "article [role=tabpanel] form"),
         ("5", "timeline", "article [role=tabpanel] li"),

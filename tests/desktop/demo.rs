@@ -127,11 +127,11 @@ async fn check_has_passed(page: &Session) -> Result<()> {
     page.find("article li [role=img][aria-label=Passed]").await.map(drop)
 }
 
-/// Goes to a file of the diff step by step.
+/// Goes to a file of the diff step by step, until its head is in the scroll.
 async fn show_file(page: &Session, file: &str, step: impl AsyncFn() -> Result<()>) -> Result<()> {
     const SHOWN: &str =
-        "return [...document.querySelectorAll('article section[aria-label]')].map((s) => s.ariaLabel)";
-    page.find("article section[aria-label*='/']").await?;
+        "return [...document.querySelectorAll('article [data-head]')].map((it) => it.dataset.head)";
+    page.find("article [data-head]").await?;
     for _ in 0..4 {
         let shown = page.execute(SHOWN, &[]).await?;
         if shown.as_array().is_some_and(|names| names.iter().any(|name| name == file)) {
@@ -147,9 +147,9 @@ async fn show_file(page: &Session, file: &str, step: impl AsyncFn() -> Result<()
 }
 
 async fn diff_adds(page: &Session, file: &str, wanted: &str) -> Result<()> {
-    page.find(&format!("article section[aria-label='{file}']")).await?;
+    page.find(&format!("article [data-head='{file}']")).await?;
     until(&format!("the added line {wanted:?}"), async || {
-        let added = page.texts_everywhere("[data-line-type=change-addition], [data-kind=added]").await?;
+        let added = page.texts_everywhere("[data-kind=added]").await?;
         Ok(added.iter().any(|line| line.contains(wanted)).then_some(()))
     })
     .await

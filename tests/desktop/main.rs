@@ -11,6 +11,7 @@ mod inner_loop;
 mod notifications;
 mod opening;
 mod process;
+mod remote;
 mod review;
 mod scripted;
 mod validate;

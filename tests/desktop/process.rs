@@ -123,7 +123,8 @@ async fn hook_holds_work(window: &Window) -> Result<()> {
     failure(window, &task, &first).await?;
     page.press_named("button", "Skip hook once").await?;
     page.type_into(&page.find("main form textarea").await?, "the licence comes tomorrow").await?;
-    page.press(&[keys::CONTROL, keys::ENTER]).await?;
+    // The page may learn only now that the hook ran and failed again: the form comes back with its words.
+    page.click(&page.find_with_text("main form button", "Skip hook once").await?).await?;
     let done = |task: &Value| task["review"]["status"] == "awaiting_human" || task["diff_stat"]["files"] == 1;
     until("the agent's work", async || {
         let now = window.call("task_get", json!({ "task_id": task["id"] })).await?;

@@ -39,15 +39,15 @@ summary I count from zero, in three languages."#,
     shows(window, "three").await?;
 
     // One by keyboard, one by pointer.
-    page.tab_into("section[aria-label='Changes in counting.txt']").await?;
+    page.tab_into("[role=log][aria-label=Changes]").await?;
     page.press_each(&[keys::DOWN, keys::DOWN]).await?;
     page.find_with_text("[role=status]", "Line 2, added: two").await?;
     page.press(&["c"]).await?;
     write(window, "Comment on line 2", "say zwei").await?;
-    let number = page.place_inside("[data-line-type=change-addition][data-column-number]", "5").await?;
+    let number = page.place_inside("[data-kind=added] [data-number=new]", "5").await?;
     let (x, y) = number.centre();
     page.glide((x + 80.0, y + number.height), (x, y)).await?;
-    let add = page.place_inside("[data-column-number='5'] button", "").await?;
+    let add = page.place_inside("[data-add][aria-label='Comment on line 5']", "").await?;
     page.flick(add.centre(), add.centre()).await?;
     write(window, "Comment on line 5", "and cinq here").await?;
 
@@ -210,10 +210,10 @@ async fn findings_link_to_lines(window: &Window) -> Result<()> {
     found.extend(violations(window, "an auditor's findings").await?);
 
     page.click_on("a[aria-label='Show poem.txt:90 in the diff']").await?;
-    page.find("article section[aria-label='poem.txt']").await?;
+    page.find("article [data-head='poem.txt']").await?;
     page.find_with_text("[role=status]", "Line 90, added: an odd line").await?;
-    let line = page.place_inside("[data-line-type=change-addition][data-column-number]", "90").await?;
-    let view = page.place_of("section[aria-label='Changes in poem.txt']").await?;
+    let line = page.place_inside("[data-kind=added] [data-number=new]", "90").await?;
+    let view = page.place_of("[role=log][aria-label=Changes]").await?;
     ensure!(line.y > view.y && line.y < view.y + view.height, "{line:?} is out of sight in {view:?}");
     page.find_with_text("article[data-comment]", "This is no verse.").await?;
     window.keep_picture("review-audit-line").await?;
@@ -259,7 +259,7 @@ async fn write(window: &Window, label: &str, said: &str) -> Result<()> {
 
 /// Waits for an added line of the diff.
 async fn shows(window: &Window, line: &str) -> Result<()> {
-    let rows = "[data-line-type=change-addition][data-line], [data-kind=added]";
+    let rows = "[data-kind=added]";
     until(&format!("the line {line:?}"), async || {
         let texts = window.page.texts_everywhere(rows).await?;
         Ok(texts.iter().any(|text| text.contains(line)).then_some(()))

@@ -126,10 +126,19 @@ async fn work_that_a_full_disk_keeps_on_a_machine_is_fetched_when_there_is_space
     on.until(&is_there).await?;
     on.server.fill_disk()?;
     fs::write(&go_on, "")?;
-    blocked_by_the_disk(&on, &task).await?;
+    let waits = |now: &Value| !now["waiting"].is_null() || now["status"] != "in_progress";
+    let waiting = on.board.wait(&task, "waiting", waits).await?;
+    ensure!(waiting["waiting"]["reason"] == "machine_disk_full", "{waiting:#}");
+    let message = waiting["waiting"]["message"].as_str().unwrap_or_default();
+    for part in ["waits for box", "the disk is full", "free some space there"] {
+        ensure!(message.contains(part), "{part}: {waiting:#}");
+    }
+    let run = on.runs(&task).await?.remove(0);
+    until_noted(&on, &run, "fetch_disk_full").await?;
     on.server.make_space()?;
-    retry(&on, &task).await?;
-    on.board.reach(&task, "done").await?;
+    let done = on.board.reach(&task, "done").await?;
+    ensure!(done["waiting"].is_null(), "{done:#}");
+    assert_eq!(fs::read_to_string(starts)?, "begun\n", "the agent ran once more");
     for i in 1..=8 {
         let expected: Vec<String> = (i..=20_000).map(|line| line.to_string()).collect();
         assert_eq!(on.on_main(&format!("work-{i}.txt"))?, expected.join("\n"));

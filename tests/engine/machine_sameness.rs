@@ -11,6 +11,7 @@ use forge_tests::sameness::{Sameness, ensure_same};
 use serde_json::{Value, json};
 
 use crate::{
+    in_containers::InContainers,
     on_machines::OnMachine,
     ssh_server::{Server, board},
 };
@@ -55,6 +56,16 @@ const BEHAVIOURS: &[(&str, &str)] = &[
     ),
     ("nothing at all", "true"),
     ("failure", "echo half > half.txt; echo broken >&2; exit 3"),
+];
+
+/// Those that are tried in containers, too: files come and go as on any machine, but programs run as another user there.
+const IN_CONTAINERS: &[&str] = &[
+    "new file",
+    "executable bit",
+    "symlink",
+    "names that are no text",
+    "commits of its own",
+    "usage that is told",
 ];
 
 /// What a task came to, without what may differ.
@@ -153,11 +164,36 @@ pub(crate) async fn outcome(
     })
 }
 
+/// What is checked of the worktree as it is where the task runs.
+fn looked_at() -> Value {
+    json!({
+        "review_config": { "ci_steps": ["git status --porcelain -z | od -c; git ls-files -s -z | od -c; ls -a"] },
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn task_comes_to_the_same_here_and_in_a_container() -> Result<()> {
+    let mut all = looked_at();
+    let Some(mut far) = InContainers::new(all.clone(), json!({})).await? else { return Ok(()) };
+    forge_model::settings::merge_patch(
+        &mut all,
+        &json!({ "auto_approve": true, "sandbox": { "mode": "off" } }),
+    );
+    let mut near = board("", all).await?;
+    let mut failures = Vec::new();
+    for behaviour in BEHAVIOURS.iter().filter(|(name, _)| IN_CONTAINERS.contains(name)) {
+        let here = outcome(&mut near, *behaviour, |_| None).await.with_context(|| behaviour.0)?;
+        let elsewhere = far.elsewhere();
+        let there = outcome(&mut far.board, *behaviour, elsewhere).await.with_context(|| behaviour.0)?;
+        failures.extend(here.compared(&there).into_iter().map(|why| format!("{}: {why}", behaviour.0)));
+    }
+    ensure!(failures.is_empty(), "{}", failures.join("\n\n"));
+    far.close().await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn task_comes_to_the_same_here_and_on_a_machine() -> Result<()> {
-    let settings = json!({
-        "review_config": { "ci_steps": ["git status --porcelain -z | od -c; git ls-files -s -z | od -c; ls -a"] },
-    });
+    let settings = looked_at();
     let Some(mut far) = OnMachine::new(settings.clone()).await? else { return Ok(()) };
     let near_server = tempfile::tempdir()?;
     let Some(server) = Server::start(near_server.path())? else { return Ok(()) };

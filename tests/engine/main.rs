@@ -17,6 +17,7 @@ mod fixes;
 mod guards;
 mod hold;
 mod hooks;
+mod in_containers;
 mod knowledge;
 mod learning;
 mod links;

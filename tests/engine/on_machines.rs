@@ -149,6 +149,9 @@ async fn task_runs_on_its_machine_and_its_work_is_merged() -> Result<()> {
     let machine = on.board.call("machine_get", json!({ "machine_id": "box" })).await?;
     assert_eq!(run["machine_id"], machine["id"], "{run:#}");
     assert_eq!(machine["contact"], "live", "{machine:#}");
+    eventually("the copy is removed", || Ok(on.server.copies().is_empty())).await?;
+    let fetched = on.board.api.engine().data_dir().join("fetched");
+    ensure!(!fetched.exists(), "what was known here was fetched once more");
     Ok(())
 }
 

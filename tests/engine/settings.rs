@@ -1,4 +1,4 @@
-//! Settings of Forge as a whole.
+//! Settings of Forge as a whole, and those of a project that name agents.
 
 use anyhow::Result;
 use forge_testkit::Sandbox;
@@ -21,5 +21,27 @@ async fn orphan_minutes_have_a_default_and_bounds_and_outlive_a_restart() -> Res
     assert_eq!(unchanged, json!({ "orphan_minutes": 10_080 }));
     sandbox.restart().await?;
     assert_eq!(sandbox.call("settings_get", json!({})).await?, unchanged);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_name_agents_that_there_are() -> Result<()> {
+    let sandbox = Sandbox::new(json!({})).await?;
+    let patch = async |inner: serde_json::Value| {
+        let patch = json!({ "project_id": sandbox.project, "innerLoop": inner });
+        sandbox.call("project_settings_update", patch).await
+    };
+    for (setting, at) in [
+        (json!({ "autoFix": { "agentId": "nosuch" } }), "innerLoop.autoFix.agentId"),
+        (
+            json!({ "competitive": { "strategies": [{ "name": "a", "agent_id": "nosuch" }] } }),
+            "innerLoop.competitive.strategies[0].agent_id",
+        ),
+    ] {
+        let refused = patch(setting).await.unwrap_err();
+        let path = refused.details["findings"][0]["path"].as_str();
+        assert_eq!((refused.status, path), (400, Some(at)), "{refused:?}");
+    }
+    patch(json!({ "autoFix": { "agentId": sandbox.agent } })).await?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Kills and panics while a fix is drafted, applied and verified: a draft is dropped whole, a fix is in the branch
-//! once or not at all, and an applied fix is verified.
+//! Kills and panics while a fix is drafted, applied and verified: a draft whose agent was asked goes on and is asked and
+//! paid once, another is dropped whole, a fix is in the branch once or not at all, and an applied fix is verified.
 
 use std::path::Path;
 
@@ -29,10 +29,15 @@ struct FixFixture {
 impl FixFixture {
     /// A task whose check fails once, and an agent that drafts a fix.
     async fn start(fault: Fault, point: &str, in_place: bool) -> Result<Self> {
-        let description = script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]);
-        let new =
-            json!({ "description": description, "task_state_config": { "retry_budgets": { "review": 0 } } });
-        Self::with(fault, point, in_place, false, |_| new).await
+        Self::with(fault, point, in_place, false, |_| failing_task()).await
+    }
+
+    /// The same without a fault, with a drafter that waits for its gate.
+    async fn gated(in_place: bool) -> Result<Self> {
+        let closed = |dir: &Path| {
+            std::fs::write(dir.join("drafter/gate"), "").map(|()| failing_task()).unwrap_or_default()
+        };
+        Self::with(Fault::Kill, "none", in_place, false, closed).await
     }
 
     /// A task whose second attempt is rejected by a reviewer that records how to reach Forge.
@@ -118,6 +123,78 @@ impl FixFixture {
     }
 }
 
+/// Checks that the drafter was asked once, in one run that is over, and that nothing of it is left.
+async fn asked_once(fixture: &FixFixture) -> Result<()> {
+    let asked = std::fs::read_to_string(fixture.dir.path().join("drafter/asked"))?;
+    ensure!(asked.lines().count() == 1, "it was asked again:\n{asked}");
+    let runs = fixture.server.get(&format!("/tasks/{}/executions", fixture.task)).await?;
+    let drafts: Vec<&Value> =
+        runs["items"].as_array().context("no runs")?.iter().filter(|run| run["role"] == "drafter").collect();
+    ensure!(drafts.len() == 1 && drafts[0]["status"] == "finished", "{drafts:#?}");
+    let data = fixture.dir.path().join("data");
+    until("the end of the drafter", async || {
+        let left = marked_processes(&fixture.dir.path().join("drafter"))?;
+        Ok(left.is_empty().then_some(()))
+    })
+    .await?;
+    let folders = std::fs::read_dir(data.join("drafts"))?.count();
+    ensure!(folders == 0, "{folders} folders of drafts are left");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn draft_that_was_answered_before_a_kill_is_proposed_and_asked_once() -> Result<()> {
+    for point in ["draft.ended", "fix.drafted"] {
+        for in_place in [false, true] {
+            let mut fixture = FixFixture::start(Fault::Kill, point, in_place).await?;
+            fixture.restart_after_fault(Fault::Kill, point).await?;
+            comes_to_its_end(&fixture, in_place)
+                .await
+                .with_context(|| format!("{point}, in place: {in_place}"))?;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drafter_at_work_goes_on_over_a_kill_and_an_orderly_end_that_leaves_runs() -> Result<()> {
+    for in_place in [false, true] {
+        let mut fixture = FixFixture::gated(in_place).await?;
+        let gate = fixture.dir.path().join("drafter/gate");
+        until_there(&fixture.dir.path().join("drafter/asked")).await?;
+        for kill in [true, false] {
+            if kill {
+                fixture.server.kill()?;
+            } else {
+                let _ = fixture.server.terminate().await?;
+            }
+            let data = fixture.dir.path().join("data");
+            fixture.server = Serve { program: "forge-faulty", data, env: Vec::new() }.start()?;
+        }
+        std::fs::remove_file(&gate)?;
+        comes_to_its_end(&fixture, in_place).await.with_context(|| format!("in place: {in_place}"))?;
+    }
+    Ok(())
+}
+
+/// Waits for what comes of a draft: a proposal beside the blocked task, or a task that is done with the fix.
+async fn comes_to_its_end(fixture: &FixFixture, in_place: bool) -> Result<()> {
+    if in_place {
+        fixture.server.wait(&fixture.task, "done", |task| task["status"] == "done").await?;
+        fixture.proposal("verified").await?;
+        ensure!(fixture.commits()? == 1, "{} commits", fixture.commits()?);
+    } else {
+        fixture.proposal("drafted").await?;
+        fixture.server.wait(&fixture.task, "blocked", |task| task["status"] == "blocked").await?;
+    }
+    asked_once(fixture).await
+}
+
+fn failing_task() -> Value {
+    let description = script(&["edit total.txt <<< \"one\\nbad\\nthree\\n\""]);
+    json!({ "description": description, "task_state_config": { "retry_budgets": { "review": 0 } } })
+}
+
 async fn draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
     let mut fixture = FixFixture::start(fault, point, false).await?;
     fixture.restart_after_fault(fault, point).await?;
@@ -141,7 +218,7 @@ async fn draft_is_dropped(fault: Fault, point: &str) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn draft_interrupted_by_a_kill_is_dropped() -> Result<()> {
-    for point in ["draft.recorded", "draft.starting", "fix.drafted"] {
+    for point in ["draft.recorded", "draft.starting"] {
         draft_is_dropped(Fault::Kill, point).await.with_context(|| point.to_owned())?;
     }
     Ok(())

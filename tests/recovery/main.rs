@@ -3,6 +3,7 @@
 
 mod audits;
 mod cancellation;
+mod containers;
 mod costs;
 mod disk;
 mod faults;

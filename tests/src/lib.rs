@@ -2,6 +2,7 @@
 //!
 //! Programs that a test starts end with the test, and their files are below a folder of its own.
 
+pub mod asker;
 pub mod children;
 pub mod display;
 pub mod drafter;

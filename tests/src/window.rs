@@ -48,7 +48,17 @@ impl Window {
     /// When the program is not built, or the driver or the window does not come up.
     pub async fn open_on(display: Display, folder: TempDir) -> Result<Self> {
         let data_dir = folder.path().join("forge");
-        let (driver, page) = drive(&display, &data_dir).await?;
+        let (driver, page) = drive(&display, &data_dir, &[], None).await?;
+        Ok(Self { page, display, data_dir, _driver: driver, _folder: folder })
+    }
+
+    /// Opens the window on the engine of another computer. The programs of `path` come first on its search path.
+    ///
+    /// # Errors
+    /// When the program is not built, or the driver or the window does not come up.
+    pub async fn open_connected(display: Display, folder: TempDir, host: &str, path: &Path) -> Result<Self> {
+        let data_dir = folder.path().join("forge");
+        let (driver, page) = drive(&display, &data_dir, &["--connect", host], Some(path)).await?;
         Ok(Self { page, display, data_dir, _driver: driver, _folder: folder })
     }
 
@@ -129,7 +139,12 @@ pub fn on_data(display: &Display, data_dir: &Path) -> Result<Command> {
 }
 
 /// Starts the driver and, through it, the program.
-async fn drive(display: &Display, data_dir: &Path) -> Result<(Child, Session)> {
+async fn drive(
+    display: &Display,
+    data_dir: &Path,
+    arguments: &[&str],
+    path: Option<&Path>,
+) -> Result<(Child, Session)> {
     let logs = display.folder().join("logs");
     let port = free_port()?;
     let mut driver = display.program("WebKitWebDriver");
@@ -137,9 +152,14 @@ async fn drive(display: &Display, data_dir: &Path) -> Result<(Child, Session)> {
         .args([format!("--port={port}"), "--host=127.0.0.1".to_owned()])
         .env("TAURI_WEBVIEW_AUTOMATION", "true")
         .env("FORGE_DATA_DIR", data_dir);
+    if let Some(first) = path {
+        let usual = std::env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(first.to_owned()).chain(std::env::split_paths(&usual));
+        driver.env("PATH", std::env::join_paths(all)?);
+    }
     let driver = start(driver.stdout(fs::File::create(logs.join("app.log"))?), &logs.join("driver.log"))?;
     let binary = tied_to_the_driver(display.folder())?;
-    let opened = Session::open(&format!("http://127.0.0.1:{port}"), &binary, &[]).await;
+    let opened = Session::open(&format!("http://127.0.0.1:{port}"), &binary, arguments).await;
     let log = || fs::read_to_string(logs.join("driver.log")).unwrap_or_default();
     let page = opened.with_context(|| format!("failed to open the window; it said: {}", log()))?;
     Ok((driver, page))

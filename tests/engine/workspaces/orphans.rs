@@ -143,3 +143,21 @@ async fn orphan_in_use_is_not_adopted_and_leaves_no_task() -> Result<()> {
     assert_eq!(tasks, Vec::<Value>::new());
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backup_of_a_reclaimed_orphan_is_restored_into_a_task() -> Result<()> {
+    let fixture = WorkspaceFixture::new(json!({})).await?;
+    let task = fixture.manual_task("Wants it").await?;
+    let folder = orphan(&fixture, "7-left-abc", "forge/left")?;
+    std::fs::write(folder.join("tree/loose.txt"), "loose")?;
+    fixture.engine.post("/workspaces/orphans/reclaim", json!({ "path": folder })).await?;
+    let kept = fixture.items(&format!("/projects/{}/backups", fixture.project)).await?;
+    let has_it = |kept: &&Value| {
+        fixture.folder.repo.show(&text(kept, "commit"), "loose.txt").as_deref() == Some("loose")
+    };
+    let commit = kept.iter().find(has_it).map(|kept| text(kept, "commit")).unwrap_or_default();
+    let restore = format!("/tasks/{}/backups/restore", text(&task, "id"));
+    fixture.engine.post(&restore, json!({ "commit": commit })).await?;
+    assert_eq!(std::fs::read_to_string(tree(&task).join("loose.txt"))?, "loose");
+    Ok(())
+}

@@ -97,6 +97,12 @@ pub enum AgentError {
         /// The last line it printed, to show; empty when it printed none.
         last_line: String,
     },
+    /// Something of it was killed at the memory limit of its container.
+    #[error("the agent reached the memory limit of its container: {limit_mb} MiB")]
+    OutOfMemory {
+        /// The limit, in MiB.
+        limit_mb: u32,
+    },
     /// It said nothing for too long and was stopped.
     #[error("the agent was silent for {}", seconds(*after))]
     Silent {
@@ -131,6 +137,7 @@ impl AgentError {
             Self::Limit(_) => "limit",
             Self::Protocol { .. } => "protocol",
             Self::Crashed { .. } => "crashed",
+            Self::OutOfMemory { .. } => "out_of_memory",
             Self::Silent { .. } => "silent",
             Self::Cancelled => "cancelled",
             Self::Lost => "lost",
@@ -149,6 +156,7 @@ impl AgentError {
             | Self::RateLimited { .. }
             | Self::Refused { .. }
             | Self::Limit(_)
+            | Self::OutOfMemory { .. }
             | Self::Cancelled
             | Self::Lost
             | Self::Unavailable { .. } => false,
@@ -171,6 +179,9 @@ impl AgentError {
             }
             Self::Protocol { .. } => "Check that the program's version is supported, then retry.",
             Self::Crashed { .. } => "Find the reason at the end of the log, then retry.",
+            Self::OutOfMemory { .. } => {
+                "Raise the memory limit of the machine, or have the task do less at once, then retry."
+            }
             Self::Silent { .. } => {
                 "Check the end of the log. Raise the silence limit if the work has long silent phases."
             }

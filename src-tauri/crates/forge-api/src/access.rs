@@ -39,6 +39,8 @@ pub enum OpenError {
 pub struct Opening {
     /// Its address, without a slash at the end.
     pub url: String,
+    /// The socket at which it serves, too.
+    pub socket: Option<PathBuf>,
     /// Whether requests must carry the token.
     pub auth: bool,
     /// Whether the Model Context Protocol may be served at all.
@@ -86,7 +88,7 @@ impl Access {
             (None, None)
         };
         let mcp_enabled = self.mcp_setting().await.map_err(OpenError::Settings)?;
-        self.engine.announce(&opening.url).map_err(OpenError::Announce)?;
+        self.engine.announce(&opening.url, opening.socket.as_deref()).map_err(OpenError::Announce)?;
         self.change(|state| {
             *state = State { url: Some(opening.url), token, mcp_allowed: opening.mcp, mcp_enabled };
         });

@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use forge_engine::{Engine, Growths, LogGrowth, StorageHealth};
+use forge_model::{
+    event::{Event, EventType},
+    ids::{ProjectId, TaskId},
+};
 use serde::Serialize;
 use tokio::{
     sync::watch,
@@ -17,6 +21,9 @@ const COALESCE: Duration = Duration::from_millis(30);
 const MOMENT: Duration = Duration::from_millis(5);
 /// How many events one batch holds at most.
 const MOST: u32 = 500;
+
+/// Says that the state of the disk changed. It is no event: those are rows, and the disk may refuse them.
+pub const STORAGE_CHANGED: &str = "storage.changed";
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Serialize, specta::Type)]
@@ -35,6 +42,63 @@ pub struct Change {
     pub entity_id: String,
     /// The cached answers it makes stale.
     pub tags: Vec<String>,
+}
+
+impl Change {
+    /// The change that an event tells.
+    #[must_use]
+    pub fn of_event(event: Event) -> Self {
+        let tags = tags::of(&event);
+        Self {
+            seq: event.seq,
+            kind: event.kind.to_string(),
+            project_id: event.project_id.map(|id| id.0),
+            task_id: event.task_id.map(|id| id.0),
+            entity_id: event.entity_id,
+            tags,
+        }
+    }
+
+    /// That a log has grown; it has no number of its own.
+    #[must_use]
+    pub fn of_growth(seq: i64, project_id: ProjectId, task_id: Option<TaskId>, log_id: String) -> Self {
+        Self {
+            seq,
+            kind: EventType::ExecutionLog.to_string(),
+            tags: std::iter::once(format!("log:{log_id}"))
+                .chain(task_id.iter().map(|task| format!("activity:{task}")))
+                .collect(),
+            project_id: Some(project_id.0),
+            task_id: task_id.map(|id| id.0),
+            entity_id: log_id,
+        }
+    }
+
+    /// That the state of the disk changed; it has no number of its own.
+    #[must_use]
+    pub fn of_storage(seq: i64) -> Self {
+        Self {
+            seq,
+            kind: STORAGE_CHANGED.to_owned(),
+            project_id: None,
+            task_id: None,
+            entity_id: String::new(),
+            tags: vec!["storage".to_owned()],
+        }
+    }
+
+    /// That everything is to be read again.
+    #[must_use]
+    pub fn of_everything(seq: i64) -> Self {
+        Self {
+            seq,
+            kind: EventType::EventsResync.to_string(),
+            project_id: None,
+            task_id: None,
+            entity_id: String::new(),
+            tags: vec!["*".to_owned()],
+        }
+    }
 }
 
 /// What happened since the batch before.
@@ -95,10 +159,10 @@ impl Feed {
             let mut batch = self.batch(grown.logs).await;
             // News of a disk that refuses cannot be an event: those are rows.
             if std::mem::take(&mut self.storage_changed) {
-                batch.changes.push(storage_changed(batch.seq));
+                batch.changes.push(Change::of_storage(batch.seq));
             }
             if grown.missed {
-                batch.changes.push(resync(batch.seq));
+                batch.changes.push(Change::of_everything(batch.seq));
             }
             if !batch.changes.is_empty() {
                 self.given = Some(Instant::now());
@@ -121,58 +185,18 @@ impl Feed {
             Ok(Some(events)) if last - after <= i64::from(MOST) => {
                 for event in events {
                     self.seen = event.seq;
-                    let tags = tags::of(&event);
-                    changes.push(Change {
-                        seq: event.seq,
-                        kind: event.kind.to_string(),
-                        project_id: event.project_id.map(|id| id.0),
-                        task_id: event.task_id.map(|id| id.0),
-                        entity_id: event.entity_id,
-                        tags,
-                    });
+                    changes.push(Change::of_event(event));
                 }
             }
             // Too much at once, or no longer there: the reader reads everything again.
             Ok(_) => {
                 self.seen = last;
-                changes.push(resync(last));
+                changes.push(Change::of_everything(last));
             }
             Err(error) => tracing::error!(%error, "failed to read events for the window"),
         }
-        changes.extend(grown.into_iter().map(|growth| {
-            Change {
-                seq: self.seen,
-                kind: "execution.log".to_owned(),
-                tags: std::iter::once(format!("log:{}", growth.log_id))
-                    .chain(growth.task_id.iter().map(|task| format!("activity:{task}")))
-                    .collect(),
-                project_id: Some(growth.project_id.0),
-                task_id: growth.task_id.map(|id| id.0),
-                entity_id: growth.log_id,
-            }
-        }));
+        let of_growth = |it: LogGrowth| Change::of_growth(self.seen, it.project_id, it.task_id, it.log_id);
+        changes.extend(grown.into_iter().map(of_growth));
         ChangeBatch { after, seq: self.seen, changes }
-    }
-}
-
-fn storage_changed(seq: i64) -> Change {
-    Change {
-        seq,
-        kind: "storage.changed".to_owned(),
-        project_id: None,
-        task_id: None,
-        entity_id: String::new(),
-        tags: vec!["storage".to_owned()],
-    }
-}
-
-fn resync(seq: i64) -> Change {
-    Change {
-        seq,
-        kind: "events.resync".to_owned(),
-        project_id: None,
-        task_id: None,
-        entity_id: String::new(),
-        tags: vec!["*".to_owned()],
     }
 }

@@ -37,7 +37,7 @@ pub use access::{Access, MCP_PATH, OpenError, Opening};
 pub use call::{Call, Client, MisfitError, Reply};
 pub use clients::{ClientConfig, ConfigLanguage, McpClient, McpTransport, TOKEN_VARIABLE};
 pub use error::ApiError;
-pub use feed::{Change, ChangeBatch, Feed};
+pub use feed::{Change, ChangeBatch, Feed, STORAGE_CHANGED};
 pub use files::{COSTS_CSV, FILE_ROUTES, FileRoute, PAGING};
 pub use forge_engine::RunScope;
 pub use input::read as read_input;

@@ -49,8 +49,8 @@ use crate::{
     call::Call,
     ops::{
         Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
-        executions, fixes, hooks, knowledge, machines, merges, notifications, projects, races, reviews,
-        settings, storage, system, tasks, teaching, trust, validate, workflows, workspaces,
+        executions, fixes, folders, hooks, knowledge, machines, merges, notifications, projects, races,
+        reviews, settings, storage, system, tasks, teaching, trust, validate, workflows, workspaces,
     },
 };
 
@@ -167,7 +167,7 @@ table! {
     KnowledgeDismiss(knowledge::LessonPath) -> LessonView = ("knowledge_dismiss", Post, "/projects/{project_id}/knowledge/{lesson_id}/dismiss", "Dismisses a proposed lesson.", knowledge::dismiss);
 
     MachineList(Empty) -> Page<Machine> = ("machine_list", Get, "/machines", "All machines, by name.", machines::list).provides(&["machines"]).paged();
-    MachineCreate(machines::CreateMachine) -> Machine = ("machine_create", Post, "/machines", "Adds a machine that is reached by ssh.", machines::create).created();
+    MachineCreate(machines::CreateMachine) -> Machine = ("machine_create", Post, "/machines", "Adds a machine that is reached by ssh, or one of containers.", machines::create).created();
     MachineHosts(Empty) -> Page<SshHost> = ("machine_hosts", Get, "/machines/hosts", "Hosts of the SSH configuration, which can be added as machines.", machines::hosts).provides(&["machines"]).paged();
     MachineGet(machines::MachinePath) -> Machine = ("machine_get", Get, "/machines/{machine_id}", "One machine, by id or name.", machines::get).provides(&["machines"]);
     MachineUpdate(machines::UpdateMachine) -> Machine = ("machine_update", Patch, "/machines/{machine_id}", "Changes a machine.", machines::update);
@@ -290,6 +290,7 @@ table! {
     ValidateReset(validate::IterationsOf) -> IterationState = ("validate_reset", Delete, "/validate/state", "Deletes a module's attempts.", validate::reset);
     ValidateLog(validate::LogOf) -> LogEvents = ("validate_log", Get, "/validate/log", "The latest calls and verdicts, oldest first.", validate::log).provides(&["validate"]);
 
+    FolderList(folders::ListFolders) -> folders::FolderListing = ("folder_list", Get, "/folders", "Folders of the computer on which the engine runs.", folders::list);
     StorageGet(Empty) -> storage::StorageStatus = ("storage_get", Get, "/storage", "State of the database and its disk.", storage::get).provides(&["storage"]);
     StorageUsage(Empty) -> storage::StorageUsage = ("storage_usage", Get, "/storage/usage", "Disk usage of Forge's own data.", storage::usage).provides(&["storage"]);
     StorageUpdate(storage::UpdateStorage) -> storage::StorageStatus = ("storage_update", Patch, "/storage", "Sets how long old data is kept.", storage::update);

@@ -8,6 +8,7 @@ pub mod comments;
 pub mod costs;
 pub mod executions;
 pub mod fixes;
+pub mod folders;
 pub mod hooks;
 pub mod knowledge;
 pub mod machines;

@@ -1,10 +1,22 @@
 //! The command line.
 
+mod agent;
+mod more;
+mod project;
+mod task;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use clap_complete::Shell;
+use clap_complete::{ArgValueCompleter, Shell};
 use forge_engine::Work;
+
+use crate::{complete, container_args::ContainerArgs};
+
+pub(crate) use agent::{Agent, EditAgent};
+pub(crate) use more::{By, Cost, Fix, FixRef, Hook, Knowledge, Race, Run, Workflow, Worktree};
+pub(crate) use project::{EditProject, Project, Trust, WorkMode};
+pub(crate) use task::{ClosedRef, CreateTask, EditTask, Task, TaskRef, Wait};
 
 /// Forge: a board for work done by AI coding agents, without its window.
 #[derive(Debug, Parser)]
@@ -22,8 +34,11 @@ pub(crate) struct Common {
     /// Data folder [default: FORGE_DATA_DIR, else the platform's folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+    /// Use the engine of this host, reached by ssh
+    #[arg(long, global = true, value_name = "HOST", conflicts_with = "data_dir")]
+    pub(crate) on: Option<String>,
     /// Project, by id or name; required if there are several
-    #[arg(long, global = true, value_name = "ID|NAME")]
+    #[arg(long, global = true, value_name = "ID|NAME", add = ArgValueCompleter::new(complete::projects))]
     pub(crate) project: Option<String>,
     /// Print JSON
     #[arg(long, global = true)]
@@ -34,6 +49,11 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// Run the engine and serve its API to programs on this machine
     Serve(Serve),
+    /// Open the window on the engine of another computer, which ssh reaches
+    Connect(Connect),
+    /// Manage the engine as a service of systemd that starts when you sign in
+    #[command(subcommand)]
+    Service(Service),
     /// Serve the Model Context Protocol over standard input and output
     Mcp(Mcp),
     /// Run scripted agents on a sample repository and print what happens
@@ -48,10 +68,35 @@ pub(crate) enum Command {
     /// Manage tasks
     #[command(subcommand)]
     Task(Task),
+    /// Show what runs, what waits, and what needs you
+    Status,
+    /// Show races and select their winners
+    #[command(subcommand)]
+    Race(Race),
+    /// Show drafted fixes of failed checks, and apply them
+    #[command(subcommand)]
+    Fix(Fix),
+    /// Show what runs, stop it, and answer approvals
+    #[command(subcommand)]
+    Run(Run),
+    /// Show what runs cost
+    Cost(Cost),
+    /// Manage the worktrees of tasks, and their backups
+    #[command(subcommand)]
+    Workspace(Worktree),
+    /// Manage the lessons that agents receive
+    #[command(subcommand)]
+    Knowledge(Knowledge),
+    /// Test lifecycle hooks
+    #[command(subcommand)]
+    Hook(Hook),
+    /// Show, check and change a project's workflow
+    #[command(subcommand)]
+    Workflow(Workflow),
     /// Manage agent profiles
     #[command(subcommand)]
     Agent(Agent),
-    /// Manage machines: other computers that are reached by ssh
+    /// Manage machines: other computers that are reached by ssh, and containers
     #[command(subcommand)]
     Machine(Machine),
     /// Validate a piece of work and count attempts; with only MODULE, repeat its last checks
@@ -179,17 +224,62 @@ impl Validate {
 impl Command {
     /// Whether the command runs until it is stopped.
     pub(crate) const fn serves(&self) -> bool {
-        matches!(self, Self::Serve(_))
+        matches!(self, Self::Serve(serve) if !serve.background)
+    }
+
+    /// Whether the command can be done by an engine on another computer.
+    pub(crate) const fn works_elsewhere(&self) -> bool {
+        match self {
+            Self::Project(_)
+            | Self::Task(_)
+            | Self::Status
+            | Self::Race(_)
+            | Self::Fix(_)
+            | Self::Run(_)
+            | Self::Cost(_)
+            | Self::Workspace(_)
+            | Self::Knowledge(_)
+            | Self::Hook(_)
+            | Self::Workflow(_)
+            | Self::Agent(_)
+            | Self::Machine(_)
+            | Self::Settings(_)
+            | Self::Doctor
+            | Self::Api(_) => true,
+            // What is checked are files, and where they are is not known there.
+            Self::Validate(_)
+            | Self::Serve(_)
+            | Self::Connect(_)
+            | Self::Service(_)
+            | Self::Mcp(_)
+            | Self::Demo { .. }
+            | Self::Replay(_)
+            | Self::Backup(_)
+            | Self::Completions { .. }
+            | Self::Man { .. } => false,
+        }
     }
 
     /// What a temporary engine works on: a command that waits for a task works on that task only.
     pub(crate) const fn work(&self) -> Work {
         match self {
             Self::Serve(_) | Self::Mcp(_) | Self::Demo { .. } => Work::All,
+            Self::Fix(Fix::Apply { no_wait: false, .. }) => Work::Named,
             Self::Project(_)
+            | Self::Status
+            | Self::Race(_)
+            | Self::Fix(_)
+            | Self::Run(_)
+            | Self::Cost(_)
+            | Self::Workspace(_)
+            | Self::Knowledge(_)
+            | Self::Hook(_)
+            | Self::Workflow(_)
             | Self::Agent(_)
             | Self::Machine(_)
             | Self::Validate(_)
+            | Self::Connect(_)
+            | Self::Service(_)
             | Self::Replay(_)
             | Self::Backup(_)
             | Self::Settings(_)
@@ -203,7 +293,7 @@ impl Command {
                 | Task::Approve { wait, .. }
                 | Task::Reject { wait, .. }
                 | Task::Action { wait, .. } => {
-                    if wait.no_wait {
+                    if wait.is_refused() {
                         Work::Nothing
                     } else {
                         Work::Named
@@ -214,23 +304,68 @@ impl Command {
                 | Task::List { .. }
                 | Task::Show(_)
                 | Task::Cancel { .. }
+                | Task::Assign { .. }
+                | Task::Message { .. }
+                | Task::Diff { .. }
+                | Task::Comments(_)
+                | Task::Comment { .. }
+                | Task::Uncomment { .. }
+                | Task::Moves(_)
+                | Task::Path(_)
+                | Task::Open(_)
+                | Task::Prompt(_)
+                | Task::Undo(_)
+                | Task::Delete { .. }
                 | Task::Log { .. } => Work::Nothing,
             },
         }
     }
 }
 
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Serve {
     /// Port on 127.0.0.1; 0 picks a free one
     #[arg(long, default_value_t = 4780)]
     pub(crate) port: u16,
+    /// Socket to serve at, too; only its owner can use it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Start in the background unless an engine runs, and print where it serves; on a free port and at a socket in the
+    /// data folder
+    #[arg(long, conflicts_with_all = ["port", "no_auth", "no_mcp"])]
+    pub(crate) background: bool,
     /// Require no token: any program on this machine can use the engine
     #[arg(long)]
     pub(crate) no_auth: bool,
     /// Do not serve the Model Context Protocol at /mcp
     #[arg(long)]
     pub(crate) no_mcp: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Connect {
+    /// Host name, `user@host`, alias of `~/.ssh/config`, or `ssh://user@host:port`
+    pub(crate) host: String,
+    /// The program `forge` there [default: the one that a login shell there finds]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) program: Option<String>,
+    /// Open no window: test the connection, and print how to use the engine
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum Service {
+    /// Write the unit, enable it and start it
+    Install {
+        /// Port on 127.0.0.1
+        #[arg(long, default_value_t = 4780)]
+        port: u16,
+    },
+    /// Show whether the service is installed and runs
+    Status,
+    /// Stop the service and remove its unit; agents keep running for a while
+    Remove,
 }
 
 #[derive(Debug, Clone, Copy, Args)]
@@ -260,308 +395,29 @@ pub(crate) enum Transport {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Project {
-    /// Add a git repository
-    Add {
-        /// Repository, or a folder in it
-        path: PathBuf,
-        /// Name [default: name of the folder]
-        #[arg(long)]
-        name: Option<String>,
-        /// Branch that work is merged into [default: detected]
-        #[arg(long, value_name = "BRANCH")]
-        default_branch: Option<String>,
-        /// Label that the machine must have, or its name; repeatable; `local` for this computer [default: local]
-        #[arg(long, value_name = "LABEL")]
-        machine: Vec<String>,
-    },
-    /// Change a project
-    Edit {
-        /// Project, by id or name
-        project: String,
-        /// Label that the machine of tasks must have, or its name; repeatable; `local` for this computer
-        #[arg(long, value_name = "LABEL", required = true)]
-        machine: Vec<String>,
-    },
-    /// List the projects
-    List,
-    /// Show the startup files, from which programs run code when they start, and trust them
-    Trust(Trust),
-    /// Show changes to a repository's git configuration, and accept or undo them
-    Repository {
-        /// Project, by id or name
-        project: String,
-        /// Accept the changes with this digest, as shown
-        #[arg(long, value_name = "DIGEST", conflicts_with = "undo")]
-        accept: Option<String>,
-        /// Restore the accepted configuration
-        #[arg(long)]
-        undo: bool,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Trust {
-    /// Project, by id or name
-    pub(crate) project: String,
-    /// Task whose branch and worktree are examined, by id or #number
-    #[arg(long, value_name = "TASK")]
-    pub(crate) task: Option<String>,
-    /// Trust the files shown, after a confirmation
-    #[arg(long)]
-    pub(crate) accept: bool,
-    /// Skip the confirmation
-    #[arg(long, requires = "accept")]
-    pub(crate) yes: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Task {
-    /// Create a task
-    Create(CreateTask),
-    /// Change what a task says, and where it runs
-    Edit(EditTask),
-    /// List tasks in board order
-    List {
-        /// Only tasks in this state; repeatable
-        #[arg(long, value_name = "STATE")]
-        status: Vec<String>,
-        /// Filter: substring of title, description or number
-        #[arg(long, short, value_name = "TEXT")]
-        query: Option<String>,
-        /// Only tasks whose worktree is on this machine, by id or name; `local` for this computer
-        #[arg(long, value_name = "NAME")]
-        machine: Option<String>,
-        /// Page size, 1 to 200
-        #[arg(long)]
-        limit: Option<u32>,
-        /// Cursor from the previous page's `next_cursor`
-        #[arg(long)]
-        cursor: Option<String>,
-    },
-    /// Show a task
-    Show(TaskRef),
-    /// Assign a task to an agent and start work
-    Start {
-        #[command(flatten)]
-        task: TaskRef,
-        /// Agent, by id or name, or `user` for yourself [default: the task's agent]
-        #[arg(long)]
-        agent: Option<String>,
-        /// Fail instead of queueing if the agent is busy
-        #[arg(long)]
-        no_queue: bool,
-        #[command(flatten)]
-        wait: Wait,
-    },
-    /// Move a task to another state
-    Move {
-        #[command(flatten)]
-        task: TaskRef,
-        /// State to move to
-        to: String,
-        /// Reason
-        #[arg(long)]
-        reason: Option<String>,
-        #[command(flatten)]
-        wait: Wait,
-    },
-    /// Approve the review that waits for a person
-    Approve {
-        #[command(flatten)]
-        task: TaskRef,
-        /// Commit that you reviewed [default: the one in `forge task show`]
-        #[arg(long)]
-        commit: Option<String>,
-        /// Reason
-        #[arg(long)]
-        reason: Option<String>,
-        #[command(flatten)]
-        wait: Wait,
-    },
-    /// Send the work back to the agent
-    Reject {
-        #[command(flatten)]
-        task: TaskRef,
-        /// Reason, sent to the agent
-        #[arg(long)]
-        reason: Option<String>,
-        #[command(flatten)]
-        wait: Wait,
-    },
-    /// Cancel a task
-    Cancel {
-        #[command(flatten)]
-        task: TaskRef,
-        /// Reason
-        #[arg(long)]
-        reason: Option<String>,
-    },
-    /// Perform an action on a task (`task show` lists them)
-    Action {
-        #[command(flatten)]
-        task: TaskRef,
-        /// The action's `verb`
-        verb: String,
-        /// Reason, for actions that ask for one
-        #[arg(long)]
-        reason: Option<String>,
-        /// Message to the agent, for actions that ask for one
-        #[arg(long)]
-        message: Option<String>,
-        #[command(flatten)]
-        wait: Wait,
-    },
-    /// Show the end of a task's log, by default of its latest run
-    Log {
-        #[command(flatten)]
-        task: TaskRef,
-        /// Log to show: a run's id, or the `log_id` of a check or step
-        #[arg(long, value_name = "ID")]
-        log: Option<String>,
-        /// Show entries after this one instead of the end
-        #[arg(long, value_name = "SEQ")]
-        after: Option<u64>,
-        /// Number of entries, 1 to 200
-        #[arg(long)]
-        limit: Option<u32>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CreateTask {
-    /// Title, one line
-    pub(crate) title: String,
-    /// Description, Markdown; `-` reads standard input
-    #[arg(long, short, value_name = "TEXT")]
-    pub(crate) description: Option<String>,
-    /// Agent, by id or name, or `user` for yourself
-    #[arg(long)]
-    pub(crate) agent: Option<String>,
-    /// Shell command that must pass; repeatable
-    #[arg(long, value_name = "COMMAND")]
-    pub(crate) check: Vec<String>,
-    /// Priority; higher runs first
-    #[arg(long, allow_hyphen_values = true)]
-    pub(crate) priority: Option<i32>,
-    /// Task that this one depends on; repeatable
-    #[arg(long, value_name = "TASK")]
-    pub(crate) depends_on: Vec<String>,
-    /// Label that the machine must have, or its name; repeatable; `local` for this computer [default: the
-    /// agent's or the project's]
-    #[arg(long, value_name = "LABEL")]
-    pub(crate) machine: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct EditTask {
-    #[command(flatten)]
-    pub(crate) task: TaskRef,
-    /// Title, one line
-    #[arg(long)]
-    pub(crate) title: Option<String>,
-    /// Description, Markdown; `-` reads standard input
-    #[arg(long, short, value_name = "TEXT")]
-    pub(crate) description: Option<String>,
-    /// Priority; higher runs first
-    #[arg(long, allow_hyphen_values = true)]
-    pub(crate) priority: Option<i32>,
-    /// Label that the machine must have, or its name; repeatable; `local` for this computer
-    #[arg(long, value_name = "LABEL")]
-    pub(crate) machine: Vec<String>,
-    /// Use the machines of the agent or the project
-    #[arg(long, conflicts_with = "machine")]
-    pub(crate) default_machine: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct TaskRef {
-    /// Task, by id or number
-    #[arg(value_name = "ID|NUMBER")]
-    pub(crate) task: String,
-}
-
-/// Whether the command waits for agents. Without a running engine it waits by default, since agents end with the
-/// program that runs them.
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct Wait {
-    /// Wait until the task is done, or needs a person
-    #[arg(long)]
-    wait: bool,
-    /// Do not wait; without a running engine, the agent starts when Forge does
-    #[arg(long, conflicts_with = "wait")]
-    no_wait: bool,
-}
-
-impl Wait {
-    /// Whether to wait, where `by_default` decides without an option.
-    pub(crate) const fn decide(self, by_default: bool) -> bool {
-        self.wait || (by_default && !self.no_wait)
-    }
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Agent {
-    /// Add an agent that runs a command
-    Add {
-        /// Name
-        name: String,
-        /// Program (with arguments after `--`) or shell line (without); `{prompt_file}` is replaced by the
-        /// path of the prompt
-        #[arg(long)]
-        command: String,
-        /// Additional environment variable; repeatable
-        #[arg(long, value_name = "NAME=VALUE")]
-        env: Vec<String>,
-        /// Model to request
-        #[arg(long)]
-        model: Option<String>,
-        /// Maximum number of concurrent runs
-        #[arg(long)]
-        max_concurrent: Option<u32>,
-        /// Label that the machine must have, or its name; repeatable; `local` for this computer [default: the project's]
-        #[arg(long, value_name = "LABEL")]
-        machine: Vec<String>,
-        /// Arguments of the program
-        #[arg(last = true)]
-        args: Vec<String>,
-    },
-    /// Change where an agent runs
-    Edit {
-        /// Agent, by id or name
-        agent: String,
-        /// Label that the machine must have, or its name; repeatable; `local` for this computer
-        #[arg(long, value_name = "LABEL", required_unless_present = "default_machine")]
-        machine: Vec<String>,
-        /// Use the machines of the project
-        #[arg(long, conflicts_with = "machine")]
-        default_machine: bool,
-    },
-    /// List the agents
-    List,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum Machine {
-    /// Add a machine that is reached by ssh
+    /// Add a machine: one that is reached by ssh, or with --image, --containerfile or --devcontainer a container for
+    /// each task
     Add {
         /// Name
         name: String,
         /// Host name, address, or alias of `~/.ssh/config` [default: the name]
-        #[arg(long)]
+        #[arg(long, conflicts_with = "from")]
         host: Option<String>,
-        /// User there [default: as ssh decides]
+        /// User there [default: as ssh or the image decides]
         #[arg(long)]
         user: Option<String>,
         /// Port [default: as ssh decides]
-        #[arg(long)]
+        #[arg(long, conflicts_with = "from")]
         port: Option<u16>,
         /// File of the key [default: as ssh decides]
-        #[arg(long, value_name = "FILE")]
+        #[arg(long, value_name = "FILE", conflicts_with = "from")]
         identity_file: Option<String>,
         /// Option as `ssh -o` takes it; repeatable
-        #[arg(long, value_name = "NAME=VALUE")]
+        #[arg(long, value_name = "NAME=VALUE", conflicts_with = "from")]
         option: Vec<String>,
+        #[command(flatten)]
+        container: Box<ContainerArgs>,
         /// Folder of Forge there [default: ~/.forge]
         #[arg(long, value_name = "DIR")]
         root: Option<String>,
@@ -579,16 +435,19 @@ pub(crate) enum Machine {
     /// Show a machine and what runs there
     Show {
         /// Name or id
+        #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
     },
     /// Test a machine step by step, and bring Forge's program there
     Test {
         /// Name or id
+        #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
     },
     /// Start nothing new on a machine; what runs there goes on
     Drain {
         /// Name or id
+        #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
         /// Start tasks there again
         #[arg(long)]
@@ -597,6 +456,7 @@ pub(crate) enum Machine {
     /// Remove a machine that has no worktrees of tasks; what else is on it stays
     Remove {
         /// Name or id
+        #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
     },
 }

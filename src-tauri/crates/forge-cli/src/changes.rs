@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 
 use forge_engine::Engine;
-use reqwest::Response;
+use forge_remote::{EventStream, Happened};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{
+    broadcast::{Receiver, error::RecvError},
+    watch,
+};
 
 /// How many events are read at once.
 const BATCH: u32 = 500;
@@ -18,7 +21,8 @@ pub(crate) struct Changes {
 
 enum Source {
     Own { engine: Engine, committed: watch::Receiver<i64>, seen: i64 },
-    Remote { response: Response, unread: Vec<u8> },
+    Remote(Box<EventStream>),
+    There(Receiver<Happened>),
 }
 
 impl Changes {
@@ -28,8 +32,13 @@ impl Changes {
         Self { source: Source::Own { engine, committed, seen }, ready: VecDeque::new() }
     }
 
-    pub(crate) fn remote(response: Response) -> Self {
-        Self { source: Source::Remote { response, unread: Vec::new() }, ready: VecDeque::new() }
+    pub(crate) fn remote(events: EventStream) -> Self {
+        Self { source: Source::Remote(Box::new(events)), ready: VecDeque::new() }
+    }
+
+    /// Those of an engine on another computer, whose connection may be cut meanwhile.
+    pub(crate) const fn there(happened: Receiver<Happened>) -> Self {
+        Self { source: Source::There(happened), ready: VecDeque::new() }
     }
 
     /// The next event. None when there will be no more.
@@ -59,40 +68,14 @@ impl Changes {
                         }
                     }
                 }
-                Source::Remote { response, unread } => {
-                    unread.extend_from_slice(&response.chunk().await.ok()??);
-                    self.ready.extend(take_events(unread));
-                }
+                Source::Remote(events) => return events.next().await,
+                Source::There(happened) => match happened.recv().await {
+                    Ok(Happened::Event(event)) => return Some((*event).clone()),
+                    // What was missed is followed by more.
+                    Ok(Happened::Reconnected { .. }) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return None,
+                },
             }
         }
-    }
-}
-
-/// Takes the whole events out of what was received, and leaves the rest.
-fn take_events(unread: &mut Vec<u8>) -> Vec<Value> {
-    let Some(end) = unread.windows(2).rposition(|pair| pair == b"\n\n") else { return Vec::new() };
-    let whole: Vec<u8> = unread.drain(..end + 2).collect();
-    String::from_utf8_lossy(&whole)
-        .lines()
-        .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim_start()).ok())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn events_are_taken_whole() {
-        let mut unread = b": heartbeat\n\nid: 1\ndata: {\"a\":1}\n\nid: 2\nda".to_vec();
-        assert_eq!(take_events(&mut unread), [json!({ "a": 1 })]);
-        assert_eq!(unread, b"id: 2\nda");
-        unread.extend_from_slice(b"ta: {\"a\":2}\n");
-        assert_eq!(take_events(&mut unread), [] as [Value; 0]);
-        unread.push(b'\n');
-        assert_eq!(take_events(&mut unread), [json!({ "a": 2 })]);
-        assert!(unread.is_empty());
     }
 }

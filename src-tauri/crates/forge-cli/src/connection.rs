@@ -1,10 +1,12 @@
-//! The connection to the engine, which runs in this process or in another one that holds the data folder.
+//! The connection to the engine, which runs in this process, in another one that holds the data folder, or on another
+//! computer.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use forge_api::{Api, Client};
 use forge_engine::{Engine, Observer, StartError, Work, data_folder};
 use forge_model::{actor::Via, ids::TaskId};
+use forge_remote::{Destination, RemoteEngine};
 use serde_json::Value;
 
 use crate::{changes::Changes, error::CliError, place, remote::Remote};
@@ -23,6 +25,8 @@ pub(crate) enum Connection {
     Own(Api),
     /// The engine runs in another process.
     Remote(Remote),
+    /// The engine runs on another computer.
+    There(RemoteEngine),
 }
 
 /// Starts an engine in this process.
@@ -75,13 +79,24 @@ impl Connection {
                 },
             };
             if let Some(url) = holder.url.clone() {
-                return Ok(Self::Remote(Remote::new(&holder, url, &data_dir)?));
+                return Ok(Self::Remote(Remote::new(&holder, &url, &data_dir)?));
             }
             if tokio::time::Instant::now() > patience {
                 return Err(CliError::Busy { data_dir, holder });
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
+    }
+
+    /// Connects to the engine of the user on another computer.
+    pub(crate) async fn open_on(host: String) -> Result<Self, CliError> {
+        let to = Destination::new(host, forge_exec::variables_of(std::env::vars_os()));
+        Ok(Self::There(RemoteEngine::connect(to).await.map_err(CliError::There)?))
+    }
+
+    /// Whether the engine runs on another computer, which has other files.
+    pub(crate) const fn is_elsewhere(&self) -> bool {
+        matches!(self, Self::There(_))
     }
 
     /// Whether the engine ends with this process.
@@ -101,6 +116,7 @@ impl Connection {
         match self {
             Self::Own(api) => api.call(via, op, input).await.map_err(CliError::Refused),
             Self::Remote(remote) => remote.call(via, op, input).await,
+            Self::There(there) => there.call(via, op, input).await.map_err(CliError::Refused),
         }
     }
 
@@ -109,13 +125,16 @@ impl Connection {
         match self {
             Self::Own(api) => Ok(Changes::own(api.engine().clone())),
             Self::Remote(remote) => Ok(Changes::remote(remote.events().await?)),
+            Self::There(there) => Ok(Changes::there(there.happened())),
         }
     }
 
-    /// Stops the engine, if it is this process's own.
+    /// Stops the engine, if it is this process's own, and ends the connection with another computer.
     pub(crate) async fn close(&self) {
-        if let Self::Own(api) = self {
-            stop_engine(api).await;
+        match self {
+            Self::Own(api) => stop_engine(api).await,
+            Self::Remote(_) => {}
+            Self::There(there) => there.close().await,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::{io, path::PathBuf};
 use forge_api::{ApiError, MisfitError, TokenError};
 use forge_engine::{BackupError, EngineAddress, InstanceError, OpenError, StartError, needs_restore};
 use forge_mcp::StdioError;
+use forge_remote::RemoteFault;
 use forge_server::ServeError;
 
 /// The operation failed.
@@ -12,7 +13,8 @@ pub(crate) const FAILED: u8 = 1;
 /// The command line is wrong.
 pub(crate) const USAGE: u8 = 2;
 const NOT_FOUND: u8 = 3;
-const CONFLICT: u8 = 4;
+/// The call conflicts with the current state.
+pub(crate) const CONFLICT: u8 = 4;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -29,9 +31,18 @@ pub(crate) enum CliError {
     /// The call conflicts with the current state.
     #[error("{message}")]
     Conflict { message: String, hint: &'static str },
+    /// The same three, where the remedy names what was meant.
+    #[error("{message}")]
+    Told { kind: Kind, message: String, hint: String },
     /// The engine could not start.
     #[error("Could not open {}: {source}", data_dir.display())]
     Start { data_dir: PathBuf, source: StartError },
+    /// The engine of another computer cannot be used.
+    #[error("{0}")]
+    There(RemoteFault),
+    /// A tool of the system refused.
+    #[error("{message}")]
+    Tool { message: String, hint: &'static str },
     /// Another process uses the data folder without serving the API.
     #[error("another Forge (process {}) uses {} and serves no API", holder.pid, data_dir.display())]
     Busy { data_dir: PathBuf, holder: EngineAddress },
@@ -50,6 +61,9 @@ pub(crate) enum CliError {
     /// The server could not start.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// The engine did not start in the background.
+    #[error("Could not start the engine in the background: {reason}")]
+    Background { reason: String },
     /// The client of `forge mcp` violated the protocol.
     #[error(transparent)]
     Mcp(#[from] StdioError),
@@ -62,9 +76,41 @@ pub(crate) enum CliError {
     /// A signal stopped checks, which do not resume.
     #[error("checks stopped; the attempt is not counted")]
     ChecksInterrupted,
+    /// A signal stopped the following of a log, or the engine ended meanwhile.
+    #[error("the log is no longer followed; its run was not stopped")]
+    Unfollowed,
     /// A signal stopped the command.
     #[error("pending work resumes at the next start of Forge")]
     Interrupted,
+}
+
+/// What kind of refusal it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The command line is incomplete.
+    Usage,
+    /// The named thing does not exist.
+    NotFound,
+    /// The call conflicts with the current state.
+    Conflict,
+}
+
+impl Kind {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+        }
+    }
+
+    const fn exit_code(self) -> u8 {
+        match self {
+            Self::Usage => USAGE,
+            Self::NotFound => NOT_FOUND,
+            Self::Conflict => CONFLICT,
+        }
+    }
 }
 
 impl CliError {
@@ -72,6 +118,14 @@ impl CliError {
     pub(crate) fn of_checks(self) -> Self {
         match self {
             Self::Interrupted => Self::ChecksInterrupted,
+            other => other,
+        }
+    }
+
+    /// What an interruption means where a log is followed.
+    pub(crate) fn of_log(self) -> Self {
+        match self {
+            Self::Interrupted => Self::Unfollowed,
             other => other,
         }
     }
@@ -88,18 +142,22 @@ impl CliError {
             Self::Usage { .. } => "usage",
             Self::NotFound { .. } => "not_found",
             Self::Conflict { .. } => "conflict",
+            Self::Told { kind, .. } => kind.code(),
             Self::Start { source: StartError::Instance(InstanceError::Taken(_)), .. } | Self::Busy { .. } => {
                 "engine_running"
             }
+            Self::There(fault) => fault.code(),
+            Self::Tool { .. } => "tool_failed",
             Self::Start { source, .. } if needs_restore(source) => "database_damaged",
             Self::Start { .. } => "start_failed",
             Self::Unreachable { .. } => "unreachable",
             Self::Strange { .. } | Self::Misfit(_) => "strange_answer",
             Self::Token(_) => "token",
             Self::Serve(_) => "serve_failed",
+            Self::Background { .. } => "start_failed",
             Self::Mcp(_) => "mcp_failed",
             Self::Io { .. } | Self::Runtime(_) => "io",
-            Self::Interrupted | Self::ChecksInterrupted => "interrupted",
+            Self::Interrupted | Self::ChecksInterrupted | Self::Unfollowed => "interrupted",
         }
     }
 
@@ -108,7 +166,12 @@ impl CliError {
         let one = |text: &str| vec![text.to_owned()];
         match self {
             Self::Refused(error) => hints_of(error),
-            Self::Usage { hint, .. } | Self::NotFound { hint, .. } | Self::Conflict { hint, .. } => one(hint),
+            Self::There(fault) => vec![fault.remedy()],
+            Self::Told { hint, .. } => one(hint),
+            Self::Usage { hint, .. }
+            | Self::NotFound { hint, .. }
+            | Self::Conflict { hint, .. }
+            | Self::Tool { hint, .. } => one(hint),
             Self::Start { source: StartError::Instance(InstanceError::Taken(_)), .. } | Self::Busy { .. } => {
                 one("Stop that process, or use another folder with --data-dir.")
             }
@@ -137,13 +200,20 @@ impl CliError {
             Self::Token(_) => {
                 one("Run as the user that started the engine: only that user can read the token.")
             }
+            Self::Serve(ServeError::Socket(error)) => one(error.remedy()),
             Self::Serve(_) => one("Choose another port with --port, or 0 for any."),
+            Self::Background { .. } => one(
+                "Start `forge serve` in a terminal to see all that it says; `serve.log` is in the data folder.",
+            ),
             Self::Mcp(_) => {
                 one("MCP clients start `forge mcp`; `forge mcp --print-config codex` prints a configuration.")
             }
             Self::Io { .. } | Self::Runtime(_) => one("Fix the cause, then try again."),
             Self::ChecksInterrupted => one("Run the same command again."),
-            Self::Interrupted => one("Check the progress with `forge task list`."),
+            Self::Unfollowed => one("Follow it again with the same command."),
+            Self::Interrupted => one(
+                "Run `forge serve`, or `forge task start TASK` to go on with one task; `forge status` shows the progress.",
+            ),
         }
     }
 
@@ -157,19 +227,24 @@ impl CliError {
             },
             Self::Usage { .. } => USAGE,
             Self::NotFound { .. } => NOT_FOUND,
+            Self::Told { kind, .. } => kind.exit_code(),
             Self::Conflict { .. }
             | Self::Busy { .. }
             | Self::Start { source: StartError::Instance(InstanceError::Taken(_)), .. } => CONFLICT,
             Self::Start { .. }
+            | Self::There(_)
+            | Self::Tool { .. }
             | Self::Unreachable { .. }
             | Self::Strange { .. }
             | Self::Misfit(_)
             | Self::Token(_)
             | Self::Serve(_)
+            | Self::Background { .. }
             | Self::Mcp(_)
             | Self::Io { .. }
             | Self::Runtime(_)
             | Self::ChecksInterrupted
+            | Self::Unfollowed
             | Self::Interrupted => FAILED,
         }
     }
@@ -197,7 +272,69 @@ fn hints_of(error: &ApiError) -> Vec<String> {
         hints.push("Choose another name (`--name` for a project). Nothing was changed.".to_owned());
     }
     if hints.is_empty() {
-        hints.push(usual_hint(error.status).to_owned());
+        hints
+            .push(remedy(&error.code, &error.message).unwrap_or_else(|| usual_hint(error.status)).to_owned());
     }
     hints
+}
+
+/// The command that helps where the engine, which knows of no commands, gives no hint.
+fn remedy(code: &str, message: &str) -> Option<&'static str> {
+    Some(match code {
+        "not_found" => {
+            let rest = message.strip_prefix("no ")?;
+            let kinds = [
+                ("task", "List them with `forge task list`."),
+                ("project", "List them with `forge project list`."),
+                ("agent", "List them with `forge agent list`."),
+                ("machine", "List them with `forge machine list`."),
+                (
+                    "execution",
+                    "List what runs with `forge run list`; `forge task log TASK` shows the latest run of a task.",
+                ),
+                ("fix", "List them with `forge fix list`."),
+                ("lesson", "List them with `forge knowledge list`."),
+                ("backup", "List them with `forge workspace backups`."),
+                (
+                    "workspace of task",
+                    "Start the task with `forge task start TASK`: that makes its worktree.",
+                ),
+                ("changed file", "List the changed files with `forge task diff TASK --name-only`."),
+            ];
+            let named = |kind: &str| rest.strip_prefix(kind).is_some_and(|rest| rest.starts_with(" `"));
+            kinds.iter().find(|(kind, _)| named(kind)).map(|(_, hint)| *hint)?
+        }
+        "fix_decided" => "See what became of it with `forge fix list`.",
+        "fix_outdated" => "See what else there is with `forge fix list`.",
+        "workspace_missing" => {
+            "Work makes the worktree again: `forge task move TASK todo`, then `forge task start TASK`, with `--agent user` to \
+             start no agent."
+        }
+        "not_an_orphan" | "path_escape" => {
+            "List folders that belong to no task with `forge workspace orphans`."
+        }
+        "task_open" => "Close it first, such as with `forge task cancel TASK`.",
+        "nothing_to_undo" => {
+            "Only a move on the window's board can be undone; move the task back with `forge task move TASK STATE`."
+        }
+        "not_claimable" => "See what can be done with it now with `forge task show TASK`.",
+        "not_awaiting" => "See where its review is with `forge task show TASK`.",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_found_is_listed_by_the_command_of_its_kind() {
+        let hint = |message: &str| remedy("not_found", message).unwrap_or_default();
+        assert!(hint("no task `9`").contains("forge task list"));
+        assert!(hint("no fix `9`").contains("forge fix list"));
+        assert!(hint("no workspace of task `9`").contains("forge task start"));
+        assert_eq!(hint("no such thing"), "");
+        assert!(remedy("workspace_missing", "").is_some_and(|hint| hint.contains("forge task move")));
+        assert_eq!(remedy("internal", ""), None);
+    }
 }

@@ -10,8 +10,11 @@ mod args;
 mod at;
 mod changes;
 mod command;
+mod complete;
 mod connection;
+mod container_args;
 mod demo;
+mod editor;
 mod error;
 mod labels;
 mod place;
@@ -21,6 +24,7 @@ mod sample;
 mod shown;
 mod signals;
 mod story;
+mod words;
 
 use std::{ffi::OsString, io::IsTerminal as _, process::ExitCode, sync::Arc, time::Duration};
 
@@ -45,6 +49,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, observer: Option<Arc<d
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.get(1).is_some_and(|first| first == "scripted-agent") {
         return forge_demo::scripted::main(arguments.into_iter().skip(2));
+    }
+    if complete::answered(&arguments) {
+        return ExitCode::SUCCESS;
     }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,

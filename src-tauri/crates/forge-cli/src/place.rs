@@ -3,6 +3,8 @@
 use std::{
     env,
     ffi::OsString,
+    fs,
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -34,6 +36,12 @@ pub(crate) fn data_dir(asked: Option<PathBuf>) -> Result<PathBuf, CliError> {
     })?;
     // Its full path, since engines are told apart by it and the current folder may be anywhere.
     std::path::absolute(&folder).map_err(CliError::io(format!("find {}", folder.display())))
+}
+
+/// Makes the data folder if it is missing; only its owner can look into it.
+pub(crate) fn make(data_dir: &Path) -> Result<(), CliError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data_dir);
+    made.map_err(CliError::io(format!("make {}", data_dir.display())))
 }
 
 /// The folder that `validate` checks: the one asked for, else the environment's, else the program's own.

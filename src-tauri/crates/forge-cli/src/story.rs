@@ -2,10 +2,15 @@
 
 use forge_model::{
     review::ReviewStatus,
-    task::{Task, WaitReason},
+    task::{AnnotationType, Task, WaitReason},
     transition::{StepStatus, Transition},
 };
 use serde_json::Value;
+
+use crate::words;
+
+/// The type of the event of an agent that waits for an approval, or for its provider.
+pub(crate) const ASKS: &str = "execution.waiting";
 
 /// What an event tells, when it is worth telling.
 pub(crate) fn sentence(event: &Value) -> Option<String> {
@@ -21,7 +26,13 @@ pub(crate) fn sentence(event: &Value) -> Option<String> {
             format!("{} -> {} ({}, by {who})", text("from"), text("to"), text("trigger"))
         }
         "task.blocked" => match data["type"].as_str() {
-            Some(kind) => format!("needs you: {kind}"),
+            Some(kind) => {
+                let known = kind.parse::<AnnotationType>();
+                format!(
+                    "needs you: {}",
+                    known.map_or_else(|_| kind.to_owned(), |it| words::trouble(it).to_owned())
+                )
+            }
             None => "needs you".to_owned(),
         },
         "workspace.created" => "worktree created".to_owned(),
@@ -31,7 +42,11 @@ pub(crate) fn sentence(event: &Value) -> Option<String> {
         },
         "workspace.cleaned" => "worktree removed".to_owned(),
         "workspace.error" => format!("worktree failed: {}", text("reason")),
-        "execution.started" => format!("agent started, run {}", data["attempt"]),
+        "execution.started" => match data["role"].as_str() {
+            Some("drafter") => "agent started to draft a fix".to_owned(),
+            _ => format!("agent started, run {}", data["attempt"]),
+        },
+        ASKS if data["approval_id"].is_string() => "agent asks for an approval".to_owned(),
         "execution.finished" => match data["error"].as_str() {
             Some(error) => format!("agent ended: {} ({error})", text("status")),
             None => format!("agent ended: {}", text("status")),
@@ -101,6 +116,18 @@ mod tests {
 
     use super::*;
     use crate::sample;
+
+    #[test]
+    fn approvals_and_drafts_are_told_as_such() {
+        let told = |kind: &str, data: Value| sentence(&json!({ "type": kind, "data": data }));
+        assert_eq!(told(ASKS, json!({ "approval_id": "q" })).as_deref(), Some("agent asks for an approval"));
+        assert_eq!(told(ASKS, json!({ "until": 1 })), None);
+        let started = |role: Value| told("execution.started", json!({ "attempt": 1, "role": role }));
+        assert_eq!(started(json!("drafter")).as_deref(), Some("agent started to draft a fix"));
+        assert_eq!(started(Value::Null).as_deref(), Some("agent started, run 1"));
+        let blocked = told("task.blocked", json!({ "type": "review_stagnant" }));
+        assert_eq!(blocked.as_deref(), Some("needs you: retries make no progress"));
+    }
 
     #[test]
     fn where_a_task_rests() {

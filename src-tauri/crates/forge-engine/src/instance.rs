@@ -18,6 +18,9 @@ pub struct EngineAddress {
     pub pid: u32,
     /// Its HTTP address, once it serves one.
     pub url: Option<String>,
+    /// The socket that it also serves at, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
 }
 
 /// Why an engine cannot have its data folder.
@@ -88,21 +91,21 @@ impl Instance {
         match lock_patiently(file) {
             Ok(lock) => {
                 let instance = Self { lock };
-                instance.announce(None).map_err(io)?;
+                instance.announce(None, None).map_err(io)?;
                 Ok(instance)
             }
             Err(mut file) => {
                 let mut text = String::new();
                 file.rewind().and_then(|()| file.read_to_string(&mut text)).map_err(io)?;
-                let unknown = EngineAddress { pid: 0, url: None };
+                let unknown = EngineAddress { pid: 0, url: None, socket: None };
                 Err(InstanceError::Taken(serde_json::from_str(&text).unwrap_or(unknown)))
             }
         }
     }
 
     /// Writes where this engine can be reached.
-    pub(crate) fn announce(&self, url: Option<String>) -> std::io::Result<()> {
-        let text = serde_json::to_string(&EngineAddress { pid: std::process::id(), url })?;
+    pub(crate) fn announce(&self, url: Option<String>, socket: Option<PathBuf>) -> std::io::Result<()> {
+        let text = serde_json::to_string(&EngineAddress { pid: std::process::id(), url, socket })?;
         let mut file: &File = &self.lock;
         file.rewind()?;
         file.set_len(0)?;

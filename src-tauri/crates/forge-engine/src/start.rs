@@ -105,9 +105,9 @@ pub(crate) async fn stop(world: &World, runs: Runs) {
 }
 
 /// Tells other programs where this engine can be reached.
-pub(crate) fn announce(world: &World, url: &str) -> std::io::Result<()> {
+pub(crate) fn announce(world: &World, url: &str, socket: Option<&Path>) -> std::io::Result<()> {
     match &*locked(&world.inner.instance) {
-        Some(instance) => instance.announce(Some(url.to_owned())),
+        Some(instance) => instance.announce(Some(url.to_owned()), socket.map(Path::to_owned)),
         None => Ok(()),
     }
 }

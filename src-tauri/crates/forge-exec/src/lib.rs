@@ -41,7 +41,7 @@ pub mod run;
 pub mod sandbox;
 pub mod variables;
 
-pub use apart::start_apart;
+pub use apart::{become_program, in_foreground, start_apart, start_apart_in};
 pub use capture::{Captured, HeadTail};
 pub use collect::{Caps, CollectError, Collected, collect};
 pub use command::{Command, Stdin, Stdout, Unmarked};

@@ -14,6 +14,9 @@ use crate::repo::Repo;
 /// How long the name of a SHA-256 object is.
 const SHA256_NAME: usize = 64;
 
+/// How many commits say what a repository has.
+const MOST_TIPS: u32 = 512;
+
 /// Where what comes lies until it has its number.
 const INCOMING: &str = "refs/forge/incoming";
 
@@ -32,12 +35,24 @@ impl Repo {
             worktree: folder.join("tree"),
             git_dir: folder.join("tree/.git"),
             store: folder.join("store"),
-            objects: Vec::new(),
+            objects: vec![self.common_dir().join("objects")],
             program: git.program().into(),
             environment: Arc::new(environment),
             manner: Some(Manner { is_sha256, ..Manner::default() }),
             side: Side::Far { mirror: folder.join("mirror.git") },
         })
+    }
+
+    /// The newest commits that branches and Forge's refs name, for whoever sends something of this repository.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub async fn newest_tips(&self) -> Result<Vec<String>, GitError> {
+        let count = format!("--count={MOST_TIPS}");
+        let format = "--format=%(objectname)";
+        let refs = ["for-each-ref", "--sort=-committerdate", &count, format, "refs/heads/", "refs/forge/"];
+        let listed = self.read().args(refs).ok().await?;
+        Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
     }
 
     /// Has the next free number under `ref_prefix` keep what a copy of a worktree holds: its files, on top of what its

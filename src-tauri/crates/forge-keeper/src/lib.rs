@@ -3,8 +3,8 @@
 //! A program that an engine runs itself dies with it, or lives on unseen. The keeper outlives the engine: it starts a
 //! program once per id, however often it is asked; it stores what the program prints, with offsets, and takes what the
 //! program is to read, with offsets; so an engine that was killed or upgraded goes on where the one before it was.
-//! A keeper on another machine is reached by [`relay`]: one session of ssh carries all streams, and what is followed goes
-//! on by itself after a session broke.
+//! A keeper on another machine, or in a container, is reached by [`relay`]: one session of ssh or `exec` carries all
+//! streams, and what is followed goes on by itself after a session broke. A container's first process is [`hold`].
 //! Programs call tools of the engine by [`mcp`] and the keeper.
 //! [`Keeper`] is the engine's end, [`Server`] the other one; both speak [`wire`] over a stream of bytes.
 //!
@@ -27,6 +27,7 @@
 mod client;
 mod error;
 mod given;
+mod hold;
 mod marks;
 pub mod mcp;
 pub mod mux;
@@ -46,8 +47,9 @@ pub use client::{
     Plain, Sent, Session,
 };
 pub use error::{KeepError, TransferError};
-pub use forge_transfer::Fault;
+pub use forge_transfer::{Fault, last_held};
 pub use given::Given;
+pub use hold::hold;
 pub use mux::Mux;
 pub use place::{Connector, Place, far_worktree};
 pub use provided::{Provided, ProvidedFile, ProvidedKind};

@@ -201,6 +201,39 @@ async fn second_task_of_a_project_sends_what_the_mirror_lacks() {
 }
 
 #[tokio::test]
+async fn copy_is_fetched_without_what_the_repository_has_and_is_told_from_one_that_changed() {
+    let project = Project::new();
+    let noise: String = (0..200_000_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_string()).collect();
+    write(project.here(), "large", &noise);
+    git(project.here(), &["add", "-A"]);
+    git(project.here(), &["commit", "-qm", "large"]);
+    git(project.here(), &["rm", "-q", "large"]);
+    git(project.here(), &["commit", "-qm", "small again"]);
+    let keeper = project.keeper(1);
+    let tree = far(&keeper);
+    tree.send(&project.tree).await.unwrap();
+    let last = forge_keeper::last_held(&project.tree.store).unwrap();
+    assert!(tree.is_still(&last).await.unwrap());
+    write(tree.path().unwrap(), "made", "made\n");
+    assert!(!tree.is_still(&last).await.unwrap());
+    assert!(!tree.is_still(&last).await.unwrap(), "a look is no transfer");
+    let folder = project.temp.path().join("copy");
+    fs::create_dir(&folder).unwrap();
+    let copy = Tree {
+        worktree: folder.join("tree"),
+        git_dir: folder.join("tree/.git"),
+        store: folder.join("store"),
+        side: Side::Far { mirror: folder.join("mirror.git") },
+        ..project.tree.clone()
+    };
+    let known = vec![git(project.here(), &["rev-parse", "main"]), "f".repeat(40)];
+    let fetched = tree.fetch_copy(&copy, known).await.unwrap();
+    assert!(fetched.bytes < 20_000, "the history came again: {fetched:?}");
+    assert_eq!(fs::read_to_string(folder.join("tree/made")).unwrap(), "made\n");
+    assert_eq!(git(&folder.join("tree"), &["log", "-1", "--format=%s"]), "small again");
+}
+
+#[tokio::test]
 async fn files_changed_here_are_replaced_only_on_demand() {
     let project = Project::new();
     let keeper = project.within();

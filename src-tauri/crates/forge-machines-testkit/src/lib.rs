@@ -7,6 +7,7 @@
 //!
 //! Absent: engine, tasks and git, so that the tests of the lowest crates can use it.
 
+mod containers;
 pub mod cuts;
 mod distance;
 mod host;
@@ -15,6 +16,7 @@ mod processes;
 mod random;
 mod system;
 
+pub use containers::{BASE, Podman};
 pub use distance::Distance;
 pub use host::{Host, Setup, keeper_program};
 pub use kept::{Following, Printed, kept_script};

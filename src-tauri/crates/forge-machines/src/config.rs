@@ -1,18 +1,22 @@
 //! How a machine is reached, and the arguments of `ssh` that follow from that.
 
 use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
+    ffi::{OsStr, OsString},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
 };
 
-use forge_exec::{Command, Unmarked, Variables};
+use async_trait::async_trait;
+use forge_exec::{Command, Exit, Unmarked, Variables};
 use serde::{Deserialize, Serialize};
 
-use crate::{Fault, KeeperProgram};
+use crate::{
+    Fault, KeeperProgram, shell,
+    way::{Sharing, Way},
+};
 
 /// Options that hold whatever the user's configuration says: nobody is asked, nothing is forwarded, and nothing but the
 /// session runs.
@@ -36,18 +40,6 @@ const USUAL: &[&str] = &["ConnectTimeout=15", "ServerAliveInterval=5", "ServerAl
 
 /// The longest path of a control socket: `ssh` appends 17 bytes to it while it makes one, and systems take 104.
 const MAX_CONTROL_PATH: usize = 86;
-
-/// How a session shares its connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Sharing<'p> {
-    /// It makes the connection, which others use by this socket.
-    Master(&'p Path),
-    /// It uses the connection that another one made, while there is one. It never makes one that others would use:
-    /// whoever waits for its end would wait for theirs.
-    Client(&'p Path),
-    /// It has a connection of its own.
-    Alone,
-}
 
 /// How a machine is reached by `ssh`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +84,10 @@ pub struct MachineConfig {
 
 impl SshConfig {
     /// Whether `ssh` would read the names as what they are.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// When it would not.
+    pub fn check(&self) -> Result<(), Fault> {
         let is_bad = |text: &str| text.starts_with('-') || text.contains(|it: char| it.is_control());
         let user = self.user.as_deref().unwrap_or_default();
         if self.host.is_empty()
@@ -103,6 +98,25 @@ impl SshConfig {
             return Err(Fault::Configuration { said: format!("`{}` is no name of a machine", self.host) });
         }
         Ok(())
+    }
+
+    /// `ssh` that runs a shell there. What the shell does is written to its input, so that it is in no argument.
+    #[must_use]
+    pub fn shell(
+        &self,
+        program: &OsStr,
+        environment: &Arc<Variables>,
+        sharing: Sharing<'_>,
+        detailed: bool,
+    ) -> Command<Unmarked> {
+        Command::tool(program, "/")
+            .args(self.arguments(sharing, detailed))
+            .args(["--", self.host.as_str(), "exec sh"])
+            .base(Arc::clone(environment))
+            // Nobody is there to answer.
+            .env_remove("SSH_ASKPASS")
+            .env_remove("DISPLAY")
+            .without_terminal()
     }
 
     /// The arguments of `ssh` up to the name of the machine.
@@ -141,9 +155,38 @@ impl SshConfig {
     }
 }
 
-impl MachineConfig {
+#[async_trait]
+impl Way for MachineConfig {
+    fn name(&self) -> &str {
+        &self.ssh.host
+    }
+
+    fn root(&self) -> &str {
+        &self.root
+    }
+
+    fn keepers(&self) -> &[KeeperProgram] {
+        &self.keepers
+    }
+
+    fn known_as(&self) -> Option<&str> {
+        self.known_as.as_deref()
+    }
+
+    async fn prepare(&self) -> Result<(), Fault> {
+        self.ssh.check()
+    }
+
+    fn begin(&self) -> String {
+        shell::begin(&self.root, &self.owner, &self.keepers)
+    }
+
+    fn environment(&self, fence: &str) -> String {
+        shell::environment(fence)
+    }
+
     /// A socket that no other session of this engine has; none where its path would be too long.
-    pub(crate) fn new_control_path(&self) -> Option<PathBuf> {
+    fn new_control_path(&self) -> Option<PathBuf> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path = self.control_folder.join(format!("{}-{number}", std::process::id()));
@@ -151,20 +194,36 @@ impl MachineConfig {
     }
 
     /// `ssh` that runs a shell there. What the shell does is written to its input, so that it is in no argument.
-    pub(crate) fn shell(&self, sharing: Sharing<'_>, detailed: bool) -> Command<Unmarked> {
-        Command::tool(self.program.clone(), "/")
-            .args(self.ssh.arguments(sharing, detailed))
-            .args(["--", self.ssh.host.as_str(), "exec sh"])
-            .base(Arc::clone(&self.environment))
-            // Nobody is there to answer.
-            .env_remove("SSH_ASKPASS")
-            .env_remove("DISPLAY")
-            .without_terminal()
+    fn shell(&self, sharing: Sharing<'_>, detailed: bool) -> Command<Unmarked> {
+        self.ssh.shell(&self.program, &self.environment, sharing, detailed)
+    }
+
+    fn not_started(&self, said: String) -> Fault {
+        Fault::NoSsh { program: self.program.to_string_lossy().into_owned(), said }
+    }
+
+    fn is_of_the_way(&self, code: i32) -> bool {
+        code == 255
+    }
+
+    async fn why_it_ended(&self, exit: Option<Exit>, errors: &str) -> Fault {
+        let host = self.ssh.host.clone();
+        match exit {
+            Some(Exit::Code(255)) => Fault::of_ssh(&host, errors),
+            Some(Exit::Code(0)) => Fault::Ended { host, said: "the connection ended".to_owned() },
+            Some(Exit::Code(127)) if errors.contains("sh") && !errors.contains("forge-keeper") => {
+                Fault::NoProgram { host, program: "sh".to_owned() }
+            }
+            Some(Exit::Code(_)) => Fault::of_folder(&host, &self.root, errors),
+            _ => Fault::Ended { host, said: "ssh was stopped".to_owned() },
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn config() -> MachineConfig {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 
 use crate::{
-    Fault, SshMachine, Step, StepName,
+    Fault, Machine, SshMachine, Step, StepName, Way,
     session::{Session, Stage},
     shell,
     shell::MARK,
@@ -35,7 +35,7 @@ impl SshMachine {
         };
         let (tell, mut stages) = mpsc::unbounded_channel();
         let opened = {
-            let mut opening = Box::pin(self.open_apart(tell));
+            let mut opening = Box::pin(self.open_apart(Some(tell)));
             let mut way = OnTheWay::default();
             let opened = loop {
                 tokio::select! {
@@ -60,14 +60,19 @@ impl SshMachine {
                 return steps;
             }
         };
-        add(keeper(&session));
+        apart.inside(&session, programs).await.into_iter().for_each(&mut add);
+        steps
+    }
+}
+
+impl<W: Way> Machine<W> {
+    /// The steps that are taken on the machine itself.
+    pub(crate) async fn inside(&self, session: &Session, programs: &[&str]) -> Vec<Step> {
+        let mut steps = vec![keeper(session)];
         let begun = SystemTime::now();
-        match apart.ask(&shell::examine(&self.config().root, programs), TELLS_WITHIN).await {
-            Ok(said) => {
-                let said = String::from_utf8_lossy(&said).into_owned();
-                self.found(&said, begun).into_iter().for_each(&mut add);
-            }
-            Err(fault) => add(Step::from(&fault)),
+        match self.ask(&shell::examine(self.config().root(), programs), TELLS_WITHIN).await {
+            Ok(said) => steps.extend(self.found(&String::from_utf8_lossy(&said), begun)),
+            Err(fault) => steps.push(Step::from(&fault)),
         }
         steps
     }
@@ -80,7 +85,7 @@ impl SshMachine {
             .collect();
         let of = |name: &str| lines.iter().find(|line| line.first() == Some(&name)).map(|line| &line[1..]);
         let one = |name: &str| of(name).and_then(|words| words.first()).copied().unwrap_or_default();
-        let host = &self.config().ssh.host;
+        let host = self.config().name();
         let mut steps =
             vec![git(host, one("git"), one("login_git")), self.disk(of("disk").unwrap_or_default())];
         for line in &lines {
@@ -94,11 +99,11 @@ impl SshMachine {
     }
 
     fn disk(&self, words: &[&str]) -> Step {
-        let config = self.config();
+        let root = self.config().root();
         let Some(free) = words.get(3).and_then(|free| free.parse::<u64>().ok()) else {
             return Step::bad(StepName::Disk, "The free space is not known.", "Check that `df` is there.");
         };
-        let told = format!("{:.1} GiB are free for {}.", free as f64 / f64::from(1 << 20), config.root);
+        let told = format!("{:.1} GiB are free for {}.", free as f64 / f64::from(1 << 20), root);
         if free >= SPACE_KIB {
             return Step::good(StepName::Disk, told);
         }

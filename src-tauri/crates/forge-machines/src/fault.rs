@@ -1,6 +1,9 @@
 //! What keeps a machine from being used: each fault in one sentence, with what a person can do about it.
 
-use crate::steps::{Step, StepName};
+use crate::{
+    ContainerFault,
+    steps::{Step, StepName},
+};
 
 /// Why a machine cannot be used now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -158,6 +161,9 @@ pub enum Fault {
         /// What was said last.
         said: String,
     },
+    /// A container cannot be made or used.
+    #[error(transparent)]
+    Container(#[from] ContainerFault),
 }
 
 impl Fault {
@@ -202,7 +208,9 @@ impl Fault {
                     .to_owned()
             }
             Self::WrongArchitecture { .. } => "Use a Linux machine of a kind that there is a keeper for.".to_owned(),
-            Self::NoProgram { program, .. } => format!("Install `{program}` on the machine."),
+            Self::NoProgram { program, .. } => {
+                format!("Install `{program}` on the machine, or in the image of the container.")
+            }
             Self::DiskFull { .. } => "Free space on the machine, or choose another folder.".to_owned(),
             Self::Folder { .. } => {
                 "Choose a folder that the user may write to and run programs from.".to_owned()
@@ -212,9 +220,10 @@ impl Fault {
                 "Wait until the runs that an earlier version started there have ended, or stop them with that version."
                     .to_owned()
             }
-            Self::NoGit { .. } => "Install git on the machine.".to_owned(),
+            Self::NoGit { .. } => "Install git on the machine, or in the image of the container.".to_owned(),
             Self::OldGit { needed, .. } => format!("Install git {needed} or later on the machine."),
             Self::Ended { host, .. } => format!("Check that `ssh {host} true` works in a terminal."),
+            Self::Container(fault) => fault.remedy(),
         }
     }
 
@@ -241,7 +250,14 @@ impl Fault {
             | Self::Folder { .. }
             | Self::NoGit { .. }
             | Self::OldGit { .. } => false,
+            Self::Container(fault) => fault.is_passing(),
         }
+    }
+
+    /// Whether it is one of a single task's container: the machine serves other tasks all the same.
+    #[must_use]
+    pub const fn is_of_one_task(&self) -> bool {
+        matches!(self, Self::Container(fault) if fault.is_of_one())
     }
 
     /// Which step of a test it ends.
@@ -264,11 +280,13 @@ impl Fault {
             | Self::Damaged { .. }
             | Self::Protocol { .. }
             | Self::Ended { .. } => StepName::Keeper,
+            Self::Container(fault) => fault.step(),
         }
     }
 
     /// Why `ssh` could not connect or lost a connection, by what it printed as errors.
-    pub(crate) fn of_ssh(host: &str, errors: &str) -> Self {
+    #[must_use]
+    pub fn of_ssh(host: &str, errors: &str) -> Self {
         let lines: Vec<&str> = errors
             .lines()
             .map(str::trim)

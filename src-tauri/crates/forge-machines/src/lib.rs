@@ -1,5 +1,8 @@
 //! Machines: where the programs of tasks run when it is not here.
 //!
+//! A machine is an argument prefix that gives a stream of bytes to a [keeper](forge_keeper) there: that of the user's
+//! `ssh`, or of `podman exec` into a task's container. [`Machine`] is the same for both; a [`Way`] is what differs.
+//!
 //! A machine is reached by the user's own `ssh` program, with the configuration, agent, jumps and certificates that
 //! they have. One session carries everything: it puts the [keeper](forge_keeper) there when it is missing, and then
 //! joins the engine to it. [`SshMachine`] holds the session, makes it again when somebody needs it, and says by
@@ -17,6 +20,8 @@
 
 mod config;
 mod contact;
+pub mod container;
+mod container_fault;
 mod environment;
 mod examine;
 mod fault;
@@ -27,13 +32,17 @@ mod quote;
 mod session;
 mod shell;
 mod steps;
+mod way;
 
 pub use config::{MachineConfig, SshConfig};
 pub use contact::Contact;
+pub use container::ContainerMachine;
+pub use container_fault::ContainerFault;
 pub use environment::EnvironmentError;
 pub use fault::Fault;
 pub use import::{ImportedHost, import};
 pub use keeper_program::{KeeperProgram, KeeperProgramError};
-pub use machine::SshMachine;
+pub use machine::{AnyMachine, Machine, SshMachine};
 pub use quote::quote;
 pub use steps::{Step, StepName};
+pub use way::{Sharing, Way};

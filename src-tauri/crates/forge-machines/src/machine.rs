@@ -1,4 +1,4 @@
-//! A machine that is reached by ssh.
+//! A machine: the session with it, which is made again when somebody needs it, and whether it can be reached.
 
 use std::{
     io,
@@ -17,10 +17,10 @@ use tokio::{
 
 use crate::{
     Contact, Fault, MachineConfig,
-    config::Sharing,
     session::{Session, Stage},
     shell,
     shell::MARK,
+    way::{Sharing, Way},
 };
 
 /// From one attempt to the next: at first, and at most.
@@ -33,15 +33,27 @@ const PERSONS_PAUSE: Duration = Duration::from_secs(600);
 /// How much a shell there may answer.
 const CAPS: Caps = Caps { stdout: 8 * 1024 * 1024, stderr: 64 * 1024 };
 
-/// A machine that is reached by ssh. Cheap to clone; all clones share one session.
-#[derive(Debug, Clone)]
-pub struct SshMachine {
-    inner: Arc<Inner>,
+/// A machine that is reached by ssh.
+pub type SshMachine = Machine<MachineConfig>;
+
+/// A machine, however it is reached.
+pub type AnyMachine = Machine<Arc<dyn Way>>;
+
+/// A machine. Cheap to clone; all clones share one session.
+#[derive(Debug)]
+pub struct Machine<W> {
+    inner: Arc<Inner<W>>,
+}
+
+impl<W> Clone for Machine<W> {
+    fn clone(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner) }
+    }
 }
 
 #[derive(Debug)]
-struct Inner {
-    config: MachineConfig,
+struct Inner<W> {
+    way: Arc<W>,
     session: Mutex<Option<Arc<Session>>>,
     /// Whoever connects has it: others wait for what comes of that.
     attempts: tokio::sync::Mutex<Attempts>,
@@ -57,12 +69,16 @@ struct Attempts {
     paused: Option<(Instant, Fault)>,
 }
 
-impl SshMachine {
+impl<W: Way> Machine<W> {
     /// A machine that nobody connects to yet.
     #[must_use]
-    pub fn new(config: MachineConfig) -> Self {
+    pub fn new(way: W) -> Self {
+        Self::by(Arc::new(way))
+    }
+
+    fn by(way: Arc<W>) -> Self {
         let inner = Inner {
-            config,
+            way,
             session: Mutex::new(None),
             attempts: tokio::sync::Mutex::default(),
             contact: watch::Sender::new(Contact::Unknown),
@@ -73,8 +89,8 @@ impl SshMachine {
 
     /// How it is reached.
     #[must_use]
-    pub fn config(&self) -> &MachineConfig {
-        &self.inner.config
+    pub fn config(&self) -> &W {
+        &self.inner.way
     }
 
     /// Whether it can be reached, as that changes.
@@ -116,34 +132,22 @@ impl SshMachine {
         Ok(runs.len())
     }
 
-    /// Removes keepers of other versions that nobody runs. Which ones, by their hashes.
-    ///
-    /// # Errors
-    /// When the machine cannot be used.
-    pub async fn sweep(&self) -> Result<Vec<String>, Fault> {
-        let config = &self.inner.config;
-        let keep: Vec<&str> = config.keepers.iter().map(crate::KeeperProgram::hash).collect();
-        let said = self.ask(&shell::sweep(&config.root, &keep), Duration::from_secs(60)).await?;
-        let said = String::from_utf8_lossy(&said).into_owned();
-        Ok(said
-            .lines()
-            .filter_map(|line| line.split_once(MARK)?.1.strip_prefix("swept ").map(str::to_owned))
-            .collect())
-    }
-
     /// Has a shell there run a script, beside everything else.
     pub(crate) async fn ask(&self, script: &str, within: Duration) -> Result<Vec<u8>, Fault> {
-        let config = &self.inner.config;
-        config.ssh.check()?;
+        let way = &self.inner.way;
         let session = self.session();
-        let command = config
+        if session.is_none() {
+            way.prepare().await?;
+        }
+        let command = way
             .shell(sharing(session.as_deref()), false)
             .stdin(Stdin::Bytes(script.as_bytes().to_vec()))
             .timeout(within);
-        let host = config.ssh.host.clone();
+        let host = way.name().to_owned();
         match collect(command, CAPS).await {
-            Ok(done) if done.exit == Exit::Code(255) => {
-                Err(Fault::of_ssh(&host, &String::from_utf8_lossy(&done.stderr)))
+            Ok(done) if matches!(done.exit, Exit::Code(code) if way.is_of_the_way(code)) => {
+                let errors = String::from_utf8_lossy(&done.stderr).into_owned();
+                Err(way.why_it_ended(Some(done.exit), &errors).await)
             }
             Ok(done) => Ok(done.stdout),
             Err(CollectError::TimedOut { .. }) => Err(Fault::TimedOut { host }),
@@ -154,10 +158,10 @@ impl SshMachine {
     /// Opens a session that tells how far it is. It is not the one that others of this machine use.
     pub(crate) async fn open_apart(
         &self,
-        stages: tokio::sync::mpsc::UnboundedSender<Stage>,
+        stages: Option<tokio::sync::mpsc::UnboundedSender<Stage>>,
     ) -> Result<(Self, Arc<Session>), Fault> {
-        let apart = Self::new(self.inner.config.clone());
-        let session = Arc::new(Session::begin(&apart.inner.config, Some(stages)).await?);
+        let apart = Self::by(Arc::clone(&self.inner.way));
+        let session = Arc::new(Session::begin(&apart.inner.way, stages).await?);
         apart.inner.set_session(Some(Arc::clone(&session)));
         Ok((apart, session))
     }
@@ -184,7 +188,7 @@ impl SshMachine {
         {
             return Err(fault.clone());
         }
-        match Session::begin(&inner.config, None).await {
+        match Session::begin(&inner.way, None).await {
             Ok(session) => {
                 *attempts = Attempts::default();
                 let session = Arc::new(session);
@@ -211,6 +215,23 @@ impl SshMachine {
     }
 }
 
+impl SshMachine {
+    /// Removes keepers of other versions that nobody runs. Which ones, by their hashes.
+    ///
+    /// # Errors
+    /// When the machine cannot be used.
+    pub async fn sweep(&self) -> Result<Vec<String>, Fault> {
+        let config = self.config();
+        let keep: Vec<&str> = config.keepers.iter().map(crate::KeeperProgram::hash).collect();
+        let said = self.ask(&shell::sweep(&config.root, &keep), Duration::from_secs(60)).await?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        Ok(said
+            .lines()
+            .filter_map(|line| line.split_once(MARK)?.1.strip_prefix("swept ").map(str::to_owned))
+            .collect())
+    }
+}
+
 /// Says that the machine cannot be reached. Since when stays as it was.
 fn unreachable(contact: &watch::Sender<Contact>, fault: &Fault) {
     contact.send_modify(|contact| {
@@ -227,7 +248,7 @@ fn sharing(session: Option<&Session>) -> Sharing<'_> {
     session.and_then(|session| session.control_path.as_deref()).map_or(Sharing::Alone, Sharing::Client)
 }
 
-impl Inner {
+impl<W> Inner<W> {
     fn set_session(&self, session: Option<Arc<Session>>) {
         let earlier = {
             let mut current = self.session.lock().unwrap_or_else(PoisonError::into_inner);
@@ -244,8 +265,8 @@ impl Inner {
 
 /// Waits for the end of a session, and says that the machine cannot be reached: at once, and with the reason as soon as
 /// `ssh` has told it. Another session may have followed by then.
-async fn notice_loss(
-    machine: Weak<Inner>,
+async fn notice_loss<W: Way>(
+    machine: Weak<Inner<W>>,
     session: Weak<Session>,
     ended: impl Future<Output = ()>,
     loss: watch::Receiver<Option<Fault>>,
@@ -257,7 +278,7 @@ async fn notice_loss(
             return;
         }
         machine.set_session(None);
-        let host = machine.config.ssh.host.clone();
+        let host = machine.way.name().to_owned();
         let at_once = Fault::Ended { host, said: "the connection ended".to_owned() };
         unreachable(&machine.contact, &at_once);
         at_once
@@ -272,7 +293,7 @@ async fn notice_loss(
 }
 
 #[async_trait]
-impl Connector for SshMachine {
+impl<W: Way> Connector for Machine<W> {
     async fn connect(&self) -> io::Result<BoxedStream> {
         let session = self.live(false).await.map_err(io::Error::other)?;
         session.mux.open().await

@@ -1,4 +1,4 @@
-//! One session of `ssh`: it puts the keeper there when it is missing, and then carries all streams.
+//! One session with a machine: it puts the keeper there when it is missing, and then carries all streams.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use forge_exec::{Exit, Piped, start_piped};
+use forge_exec::{Piped, start_piped};
 use forge_keeper::{Greeting, Mux, PROTOCOL};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -17,7 +17,11 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{Fault, KeeperProgram, MachineConfig, config::Sharing, shell, shell::MARK};
+use crate::{
+    Fault, KeeperProgram,
+    shell::MARK,
+    way::{Sharing, Way},
+};
 
 /// How long a machine may take from the first packet to the first word of its shell. `ssh` itself gives up earlier, but
 /// for a server that stops in the middle of the greeting.
@@ -77,41 +81,40 @@ impl Stage {
 
 impl Session {
     /// Opens a session. Somebody who wants to know how far it is gets `stages`.
-    pub(crate) async fn begin(
-        config: &MachineConfig,
+    pub(crate) async fn begin<W: Way>(
+        way: &Arc<W>,
         stages: Option<UnboundedSender<Stage>>,
     ) -> Result<Self, Fault> {
-        config.ssh.check()?;
+        way.prepare().await?;
         // Each session has its own: `ssh` removes it when it ends, which may be after the next one began.
-        let control_path = config.new_control_path();
+        let control_path = way.new_control_path();
         let sharing = control_path.as_deref().map_or(Sharing::Alone, Sharing::Master);
-        let (process, pipes) =
-            start_piped(config.shell(sharing, stages.is_some())).await.map_err(|error| {
-                let said =
-                    std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-                Fault::NoSsh { program: config.program.to_string_lossy().into_owned(), said }
-            })?;
+        let (process, pipes) = start_piped(way.shell(sharing, stages.is_some())).await.map_err(|error| {
+            let said =
+                std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            way.not_started(said)
+        })?;
         let errors = Errors::follow(pipes.stderr, stages);
         let stdout = BufReader::with_capacity(READ_BYTES, pipes.stdout);
-        let mut beginning = Beginning { config, stdin: pipes.stdin, stdout, was_sent: false };
+        let mut beginning = Beginning { way: &**way, stdin: pipes.stdin, stdout, was_sent: false };
         let greeting = match beginning.greeting().await {
             Ok(greeting) => greeting,
             Err(Failed::Known(fault)) => return Err(fault),
-            Err(Failed::Ended) => return Err(why_it_ended(config, process, errors, control_path).await),
+            Err(Failed::Ended) => return Err(why_it_ended(&**way, process, errors, control_path).await),
         };
         let Beginning { stdin, stdout, was_sent, .. } = beginning;
         if greeting.protocol != PROTOCOL {
-            return Err(Fault::Protocol { host: config.ssh.host.clone(), theirs: greeting.protocol });
+            return Err(Fault::Protocol { host: way.name().to_owned(), theirs: greeting.protocol });
         }
-        if let Some(before) = config.known_as.as_ref().filter(|before| **before != greeting.machine) {
-            let (host, before, now) = (config.ssh.host.clone(), before.clone(), greeting.machine);
+        if let Some(before) = way.known_as().filter(|before| *before != greeting.machine) {
+            let (host, before, now) = (way.name().to_owned(), before.to_owned(), greeting.machine);
             return Err(Fault::OtherMachine { host, before, now });
         }
         let mux = Mux::new(tokio::io::join(stdout, stdin));
         let (tell, lost) = watch::channel(None);
         let ends = CancellationToken::new();
         let watched = watch_over(
-            config.clone(),
+            Arc::clone(way),
             mux.when_closed(),
             process,
             errors,
@@ -147,19 +150,19 @@ enum Failed {
 }
 
 /// A session before its greeting.
-struct Beginning<'c> {
-    config: &'c MachineConfig,
+struct Beginning<'w, W> {
+    way: &'w W,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     was_sent: bool,
 }
 
-impl Beginning<'_> {
+impl<W: Way> Beginning<'_, W> {
     async fn greeting(&mut self) -> Result<Greeting, Failed> {
-        let MachineConfig { root, owner, keepers, ssh, .. } = self.config;
-        let host = || ssh.host.clone();
-        let silent = || Failed::Known(Fault::Silent { host: host() });
-        let script = shell::begin(root, owner, keepers);
+        let (root, keepers) = (self.way.root(), self.way.keepers());
+        let host = || self.way.name().to_owned();
+        let silent = Fault::Silent { host: host() };
+        let script = self.way.begin();
         let mut said = tokio::time::timeout(CONNECTS_WITHIN, async {
             let written =
                 async { self.stdin.write_all(script.as_bytes()).await.and(self.stdin.flush().await) };
@@ -168,7 +171,7 @@ impl Beginning<'_> {
             answer(&mut self.stdout).await
         })
         .await
-        .map_err(|_| silent())??;
+        .map_err(|_| Failed::Known(silent.clone()))??;
         loop {
             let needed = match said {
                 Answer::Greeting(greeting) => return Ok(greeting),
@@ -176,7 +179,7 @@ impl Beginning<'_> {
                     ("need", hash) => {
                         keepers.iter().find(|keeper| keeper.hash() == hash).ok_or(Failed::Ended)?
                     }
-                    ("failed", why) => return Err(Failed::Known(Fault::of_folder(&ssh.host, root, why))),
+                    ("failed", why) => return Err(Failed::Known(Fault::of_folder(&host(), root, why))),
                     ("other", there) => {
                         let have: Vec<&str> = keepers.iter().map(KeeperProgram::architecture).collect();
                         let (there, have) = (there.to_owned(), format!("Linux {}", have.join(", ")));
@@ -186,7 +189,9 @@ impl Beginning<'_> {
                     _ => return Err(Failed::Ended),
                 },
             };
-            said = tokio::time::timeout(SENT_WITHIN, self.send(needed)).await.map_err(|_| silent())??;
+            said = tokio::time::timeout(SENT_WITHIN, self.send(needed))
+                .await
+                .map_err(|_| Failed::Known(silent.clone()))??;
             self.was_sent = true;
         }
     }
@@ -284,8 +289,8 @@ impl Errors {
 }
 
 /// Waits for the end of a session, by itself or since nobody needs it, and says why it ended.
-async fn watch_over(
-    config: MachineConfig,
+async fn watch_over<W: Way>(
+    way: Arc<W>,
     closed: impl Future<Output = ()>,
     mut process: Piped,
     errors: Errors,
@@ -297,12 +302,12 @@ async fn watch_over(
         () = closed => {}
         () = ends.cancelled() => {}
     }
-    why_it_ended(&config, process, errors, control_path).await
+    why_it_ended(&*way, process, errors, control_path).await
 }
 
-/// Ends `ssh` if it has not ended, and says why it did.
+/// Ends the program of the session if it has not ended, and says why it did.
 async fn why_it_ended(
-    config: &MachineConfig,
+    way: &impl Way,
     mut process: Piped,
     errors: Errors,
     control_path: Option<PathBuf>,
@@ -314,16 +319,7 @@ async fn why_it_ended(
         let _ = std::fs::remove_file(path);
     }
     let errors = errors.all().await;
-    let host = &config.ssh.host;
-    match exit {
-        Ok(Ok(Exit::Code(255))) => Fault::of_ssh(host, &errors),
-        Ok(Ok(Exit::Code(0))) => Fault::Ended { host: host.clone(), said: "the connection ended".to_owned() },
-        Ok(Ok(Exit::Code(127))) if errors.contains("sh") && !errors.contains("forge-keeper") => {
-            Fault::NoProgram { host: host.clone(), program: "sh".to_owned() }
-        }
-        Ok(Ok(Exit::Code(_))) => Fault::of_folder(host, &config.root, &errors),
-        _ => Fault::Ended { host: host.clone(), said: "ssh was stopped".to_owned() },
-    }
+    way.why_it_ended(exit.ok().and_then(Result::ok), &errors).await
 }
 
 #[cfg(test)]

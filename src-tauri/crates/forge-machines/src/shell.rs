@@ -4,6 +4,8 @@
 //! Each script is one compound command. A shell reads all of it before it does anything, so that what follows on its
 //! input is left to the programs that it starts.
 
+use std::path::Path;
+
 use crate::{KeeperProgram, quote};
 
 /// Begins each line that is meant for here. Profiles print, too.
@@ -57,6 +59,64 @@ exec "$k" relay "$r/keepers/"{owner}
 "#
     )
 }
+
+/// Which keeper of a folder that is seen there runs on this kind of machine: sets `k`.
+fn seen(keepers: &[KeeperProgram], folder: &Path, name: &str) -> String {
+    let folder = folder.display();
+    // The image was looked at: there is one for its kind. One for another kind does not run.
+    keepers.iter().fold(String::new(), |text, keeper| {
+        let at = format!("{folder}/{}/{name}", keeper.hash());
+        text + &format!("[ -n \"$k\" ] || {{ k={at}; \"$k\" environment >/dev/null 2>&1 || k=; }}\n")
+    })
+}
+
+/// Becomes the relay, where the keeper's program is seen in a folder. No other program is needed for that.
+pub(crate) fn begin_seen(
+    root_there: &str,
+    owner: &str,
+    keepers: &[KeeperProgram],
+    folder: &Path,
+    name: &str,
+) -> String {
+    let owner = quote(owner);
+    let (root, seen) = (root(root_there), seen(keepers, folder, name));
+    format!(
+        r#"{{
+{root}umask 077
+k=
+{seen}[ -n "$k" ] || {{ printf '{MARK}failed the program of the keeper cannot be run there\n'; exit 3; }}
+exec "$k" relay "$r/keepers/"{owner}
+}}
+"#
+    )
+}
+
+/// Prints the environment that the container has, and that of the user's login in it, each between marks.
+pub(crate) fn environment_seen(fence: &str, keepers: &[KeeperProgram], folder: &Path, name: &str) -> String {
+    let seen = seen(keepers, folder, name);
+    format!(
+        r#"{{
+k=
+{seen}export FORGE_KEEPER_THERE="$k"
+printf %s {fence}; (unset FORGE_KEEPER_THERE; exec "$k" environment); printf %s {fence}
+"${{SHELL:-/bin/sh}}" -lc 'k=$FORGE_KEEPER_THERE; unset FORGE_KEEPER_THERE; printf %s {fence}; "$k" environment; printf %s {fence}' </dev/null
+:
+}}
+"#
+    )
+}
+
+/// Tells how often the kernel killed something for its memory: by cgroups of version 2, or 1.
+pub(crate) const MEMORY_KILLS: &str = r#"{
+for f in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
+[ -r "$f" ] || continue
+while read -r name number; do
+case $name in oom_kill) printf 'forge: oom_kill %s\n' "$number";; esac
+done <"$f"
+done
+:
+}
+"#;
 
 /// Looks at all that a test wants to know.
 pub(crate) fn examine(root_there: &str, programs: &[&str]) -> String {

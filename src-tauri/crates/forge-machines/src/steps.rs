@@ -12,6 +12,14 @@ pub enum StepName {
     HostKey,
     /// Whether it accepts the user.
     SignIn,
+    /// Whether a program that runs containers is there and can be used.
+    ContainerEngine,
+    /// Whether the limits of a container are kept to.
+    Limits,
+    /// Whether the image is there, or can be had.
+    Image,
+    /// Whether a container of it runs.
+    Container,
     /// Whether the keeper is and runs there.
     Keeper,
     /// Whether git is there, and recent enough.

@@ -2,6 +2,9 @@
 
 use crate::{contract, ids::MachineId, names, time::Timestamp, workflow::Finding};
 
+use container::ContainerConfig;
+
+pub mod container;
 pub mod required;
 
 /// The folder of Forge on a machine, unless said otherwise.
@@ -24,6 +27,8 @@ names! {
     pub enum MachineKind {
         /// By the user's `ssh` program.
         Ssh = "ssh",
+        /// Containers of this computer, one for each task, by podman or docker.
+        Container = "container",
     }
 }
 
@@ -69,7 +74,6 @@ contract! {
     }
 
     /// A machine.
-    #[derive(Eq)]
     pub struct Machine {
         /// Identity.
         pub id: MachineId,
@@ -77,8 +81,12 @@ contract! {
         pub name: String,
         /// How it is reached.
         pub kind: MachineKind,
-        /// How `ssh` reaches it.
-        pub ssh: SshConfig,
+        /// How `ssh` reaches it; of a machine of that kind alone.
+        #[serde(default)]
+        pub ssh: Option<SshConfig>,
+        /// How its containers are made; of a machine of that kind alone.
+        #[serde(default)]
+        pub container: Option<ContainerConfig>,
         /// The folder of Forge there; `~/` is the home folder there.
         pub root: String,
         /// What tasks ask for: `gpu`, `arm`.
@@ -154,6 +162,39 @@ impl SshConfig {
         let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
         format!("{user}{}{port}", self.host)
     }
+
+    /// What is wrong with it: each finding names the field below `path`.
+    fn findings(&self, path: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut add =
+            |field: &str, message: &str| findings.push(Finding::new(format!("{path}.{field}"), message));
+        let Self { host, user, port, identity_file, options } = self;
+        if !is_line(host) || host.starts_with('-') || host.contains(char::is_whitespace) {
+            add(
+                "host",
+                "must be a host name, an address or an alias, without blanks and not beginning with `-`",
+            );
+        }
+        if user.as_deref().is_some_and(|user| !is_line(user) || user.contains(char::is_whitespace)) {
+            add("user", "must be a user name, without blanks");
+        }
+        if *port == Some(0) {
+            add("port", "must be between 1 and 65535");
+        }
+        if identity_file.as_deref().is_some_and(|file| !is_line(file)) {
+            add("identity_file", "must be the path of a file");
+        }
+        for (index, option) in options.iter().enumerate() {
+            let name: &str = option.split(['=', ' ']).next().unwrap_or_default();
+            let path = format!("options[{index}]");
+            if !is_line(option) || name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
+                add(&path, "must be an option as `ssh -o` takes it, such as `ProxyJump=gate`");
+            } else if OWN_OPTIONS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+                add(&path, "is set by Forge itself, and cannot be changed");
+            }
+        }
+        findings
+    }
 }
 
 impl Machine {
@@ -168,31 +209,16 @@ impl Machine {
         if self.name == LOCAL {
             add("name", "is what this computer is called; choose another name");
         }
-        let SshConfig { host, user, port, identity_file, options } = &self.ssh;
-        if !is_line(host) || host.starts_with('-') || host.contains(char::is_whitespace) {
-            add(
-                "ssh.host",
-                "must be a host name, an address or an alias, without blanks and not beginning with `-`",
-            );
-        }
-        if user.as_deref().is_some_and(|user| !is_line(user) || user.contains(char::is_whitespace)) {
-            add("ssh.user", "must be a user name, without blanks");
-        }
-        if *port == Some(0) {
-            add("ssh.port", "must be between 1 and 65535");
-        }
-        if identity_file.as_deref().is_some_and(|file| !is_line(file)) {
-            add("ssh.identity_file", "must be the path of a file");
-        }
-        for (index, option) in options.iter().enumerate() {
-            let name: &str = option.split(['=', ' ']).next().unwrap_or_default();
-            let path = format!("ssh.options[{index}]");
-            if !is_line(option) || name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
-                add(&path, "must be an option as `ssh -o` takes it, such as `ProxyJump=gate`");
-            } else if OWN_OPTIONS.iter().any(|own| own.eq_ignore_ascii_case(name)) {
-                add(&path, "is set by Forge itself, and cannot be changed");
+        match (self.kind, &self.ssh, &self.container) {
+            (MachineKind::Ssh, Some(ssh), None) => findings.extend(ssh.findings("ssh")),
+            (MachineKind::Container, None, Some(container)) => {
+                findings.extend(container.findings("container"));
+            }
+            (kind, _, _) => {
+                findings.push(Finding::new(kind.as_str(), "must be given, and no other way to the machine"));
             }
         }
+        let mut add = |path: &str, message: &str| findings.push(Finding::new(path, message));
         let folder = self.root.strip_prefix("~/").or_else(|| self.root.strip_prefix('/'));
         let is_folder = folder.is_some_and(|rest| rest.split('/').any(|part| !part.is_empty()));
         if !is_line(&self.root) || !is_folder || self.root.split('/').any(|part| part == "..") {
@@ -267,6 +293,13 @@ mod tests {
             (json!({ "labels": ["gpu", "a b"] }), "labels[1]"),
             (json!({ "caps": { "runs": 0 } }), "caps.runs"),
             (json!({ "name": "local" }), "name"),
+            (json!({ "ssh": null }), "ssh"),
+            (json!({ "container": { "image": "debian:12" } }), "ssh"),
+            (json!({ "kind": "container" }), "container"),
+            (
+                json!({ "kind": "container", "ssh": null, "container": { "image": "--privileged" } }),
+                "container.image",
+            ),
             (json!({ "labels": ["gpu", "local"] }), "labels[1]"),
         ] {
             let findings = machine(&change).findings();

@@ -127,7 +127,9 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
     if facts.annotation.is_none() && facts.waiting == Some(WaitReason::RaceCrown) {
         offers.push(describe(Verb::Crown));
     }
-    if facts.annotation.is_none() && facts.waiting == Some(WaitReason::MachineUnreachable) {
+    let waits_for_machine =
+        matches!(facts.waiting, Some(WaitReason::MachineUnreachable | WaitReason::MachineDiskFull));
+    if facts.annotation.is_none() && waits_for_machine {
         offers.push(describe(Verb::GiveUpMachine));
     }
     offers.push(describe(if facts.held { Verb::Release } else { Verb::Hold }));
@@ -292,8 +294,10 @@ mod tests {
     fn a_wait_for_the_provider_can_be_cut_short() {
         let limited = Facts { waiting: Some(WaitReason::RateLimited), ..OPEN };
         assert_eq!(verbs(limited), [Verb::Retry, Verb::Hold, Verb::Cancel]);
-        let unreachable = Facts { waiting: Some(WaitReason::MachineUnreachable), ..OPEN };
-        assert_eq!(verbs(unreachable), [Verb::GiveUpMachine, Verb::Hold, Verb::Cancel]);
+        for reason in [WaitReason::MachineUnreachable, WaitReason::MachineDiskFull] {
+            let waits = Facts { waiting: Some(reason), ..OPEN };
+            assert_eq!(verbs(waits), [Verb::GiveUpMachine, Verb::Hold, Verb::Cancel]);
+        }
         assert_eq!(verbs(Facts { waiting: Some(WaitReason::AgentBusy), ..OPEN }), [Verb::Hold, Verb::Cancel]);
     }
 

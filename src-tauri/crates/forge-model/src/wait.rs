@@ -105,6 +105,8 @@ names! {
         MachineBusy = "machine_busy",
         /// Its machine, or every machine that has the labels, cannot be reached.
         MachineUnreachable = "machine_unreachable",
+        /// The disk of its machine is full, and holds what its agent did.
+        MachineDiskFull = "machine_disk_full",
         /// The project's runs have cost today what they may; it goes on at `until`.
         CostLimit = "cost_limit",
         /// Entries of its race are at work.

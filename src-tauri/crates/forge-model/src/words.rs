@@ -6,15 +6,15 @@ pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Micro-dollars for people; what is not nothing never reads as nothing.
+/// Micro-dollars for people, rounded to cents; what is less than a cent has all of its digits, so that it never reads as
+/// nothing.
 #[must_use]
 pub fn dollars(micro: u64) -> String {
-    let (whole, rest) = (micro / 1_000_000, micro % 1_000_000);
-    if whole > 0 || rest == 0 || rest >= 10_000 {
-        format!("${whole}.{:02}", rest / 10_000)
-    } else {
-        format!("$0.{}", format!("{rest:06}").trim_end_matches('0'))
+    if micro > 0 && micro < 10_000 {
+        return format!("$0.{}", format!("{micro:06}").trim_end_matches('0'));
     }
+    let cents = micro.saturating_add(5_000) / 10_000;
+    format!("${}.{:02}", cents / 100, cents % 100)
 }
 
 #[cfg(test)]
@@ -23,8 +23,14 @@ mod tests {
 
     #[test]
     fn cost_above_zero_never_reads_as_zero() {
-        let said = [0, 42, 4_200, 10_000, 900_000, 12_345_678].map(dollars);
+        let said = [0, 42, 4_200, 10_000, 900_000, 12_344_999].map(dollars);
         assert_eq!(said, ["$0.00", "$0.000042", "$0.0042", "$0.01", "$0.90", "$12.34"]);
+    }
+
+    #[test]
+    fn cost_is_rounded_and_not_cut() {
+        let said = [9_999, 14_999, 15_000, 19_900, 545_000, 999_999, 12_345_678].map(dollars);
+        assert_eq!(said, ["$0.009999", "$0.01", "$0.02", "$0.02", "$0.55", "$1.00", "$12.35"]);
     }
 
     #[test]

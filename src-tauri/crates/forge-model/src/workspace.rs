@@ -87,8 +87,9 @@ contract! {
     pub struct PlaceThere {
         /// What the machine is called.
         pub machine: String,
-        /// Where `ssh` leads to it: an alias or a name, with user and port where the machine has them.
-        pub destination: String,
+        /// Where `ssh` leads to it: an alias or a name, with user and port where the machine has them; none for a
+        /// container, which no editor or terminal of this computer reaches by ssh.
+        pub destination: Option<String>,
         /// Absolute path there; none while the machine does not answer.
         pub path: Option<String>,
     }

@@ -18,13 +18,17 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use tokio::{
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream, UnixStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{self, Refusal};
+use crate::{
+    SocketListener,
+    answer::{self, Refusal},
+};
 
 /// How long a connection beyond the limit may take to send its request before it is closed.
 const TOLD_WITHIN: Duration = Duration::from_secs(2);
@@ -48,30 +52,70 @@ impl Default for Limits {
     }
 }
 
+/// The connections that there may still be, by whatever way.
+#[derive(Clone)]
+pub(crate) struct Places(Arc<Semaphore>);
+
+impl Places {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self(Arc::new(Semaphore::new(limits.connections)))
+    }
+}
+
+/// What is listened at.
+pub(crate) trait Listener: Send {
+    /// A connection.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// The next connection.
+    fn next(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl Listener for TcpListener {
+    type Stream = TcpStream;
+
+    async fn next(&self) -> io::Result<TcpStream> {
+        let (stream, _) = self.accept().await?;
+        // Without this, small answers on a kept connection wait for the other side's acknowledgement.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "failed to send small answers at once");
+        }
+        Ok(stream)
+    }
+}
+
+impl Listener for SocketListener {
+    type Stream = UnixStream;
+
+    async fn next(&self) -> io::Result<UnixStream> {
+        Ok(self.listener.accept().await?.0)
+    }
+}
+
 /// Serves until it is to stop; then each connection ends with the answer that is under way.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listener: impl Listener,
     router: Router,
     limits: Limits,
+    places: Places,
     stopping: CancellationToken,
 ) {
-    let places = Arc::new(Semaphore::new(limits.connections));
     let full = when_full(limits.connections);
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
-            accepted = listener.accept() => accepted,
+            accepted = listener.next() => accepted,
         };
         let stream = match accepted {
-            Ok((stream, _)) => stream,
+            Ok(stream) => stream,
             Err(error) => {
                 rest_after(&error).await;
                 continue;
             }
         };
-        let (place, router, head) = match Arc::clone(&places).try_acquire_owned() {
+        let (place, router, head) = match Arc::clone(&places.0).try_acquire_owned() {
             Ok(place) => (Some(place), &router, limits.head),
             // However many there are, each is told, and soon gone.
             Err(_) => (None, &full, limits.head.min(TOLD_WITHIN)),
@@ -84,16 +128,12 @@ pub(crate) async fn serve(
 
 /// One connection, to its end.
 async fn connection(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
     head: Duration,
     stopping: CancellationToken,
     _place: Option<OwnedSemaphorePermit>,
 ) {
-    // Without this, small answers on a kept connection wait for the other side's acknowledgement.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "failed to send small answers at once");
-    }
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(head);
     let mut served = pin!(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));

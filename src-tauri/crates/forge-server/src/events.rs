@@ -2,7 +2,7 @@
 //!
 //! A reader says with `Last-Event-ID` what it has seen: 0 replays all that is kept, a number what follows it,
 //! nothing only what is new. A number that is no longer kept, or was never given out, is answered with
-//! `events.resync`: read everything again. Log growth comes without an id, since it is not kept.
+//! `events.resync`: read everything again. Log growth and the state of the disk come without an id, since they are not kept.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
@@ -11,9 +11,12 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::sse::{Event as SseEvent, KeepAlive, Sse},
 };
-use forge_api::ApiError;
-use forge_engine::{Engine, Growths};
-use forge_model::event::{Event, EventType};
+use forge_api::{ApiError, STORAGE_CHANGED};
+use forge_engine::{Engine, Growths, StorageHealth};
+use forge_model::{
+    event::{Event, EventType},
+    time::Timestamp,
+};
 use futures::Stream;
 use serde_json::{Value, json};
 use tokio::{
@@ -65,6 +68,7 @@ struct Reader {
     engine: Engine,
     committed: watch::Receiver<i64>,
     logs: Growths,
+    storage: watch::Receiver<StorageHealth>,
     seen: i64,
     ready: VecDeque<SseEvent>,
     tell_growth_at: Option<Instant>,
@@ -84,6 +88,7 @@ impl Reader {
         let last = *committed.borrow();
         let mut reader = Self {
             logs: engine.log_growth(),
+            storage: engine.follow_storage(),
             engine,
             committed,
             seen: seen.unwrap_or(last),
@@ -148,6 +153,11 @@ impl Reader {
         tokio::select! {
             () = self.stopping.cancelled() => None,
             changed = self.committed.changed() => changed.ok(),
+            changed = self.storage.changed() => {
+                changed.ok()?;
+                self.ready.push_back(storage_changed(self.engine.now()));
+                Some(())
+            }
             () = tell => {
                 self.tell_growth();
                 Some(())
@@ -193,6 +203,14 @@ impl Reader {
             data: Value::Null,
         }));
     }
+}
+
+fn storage_changed(at: Timestamp) -> SseEvent {
+    let none = Value::Null;
+    let data = json!({
+        "seq": none, "type": STORAGE_CHANGED, "at": at, "project_id": none, "task_id": none, "entity_id": "", "data": none,
+    });
+    SseEvent::default().data(data.to_string())
 }
 
 fn of_event(event: &Event) -> SseEvent {

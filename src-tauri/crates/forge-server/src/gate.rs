@@ -2,7 +2,8 @@
 //!
 //! A page in a browser can send requests to any address. It cannot choose `Host` and `Origin`, so requests
 //! that name another host (a domain that was pointed at 127.0.0.1) or come from another page are refused
-//! before anything else is looked at; the token keeps other users and programs out.
+//! before anything else is looked at; the token keeps other users and programs out. At a socket no page can ask: there
+//! the port that `Host` names is nobody's, and an `Origin` is refused.
 
 use std::sync::Arc;
 
@@ -28,19 +29,24 @@ pub(crate) struct Gate {
 }
 
 struct Inner {
-    hosts: [String; 3],
+    way: Way,
     api: Api,
 }
 
 impl Gate {
     /// Creates the gate of a server at `port`; `api` knows the token.
-    pub(crate) fn new(port: u16, api: Api) -> Self {
-        Self { inner: Arc::new(Inner { hosts: hosts(port), api }) }
+    pub(crate) fn of_port(port: u16, api: Api) -> Self {
+        Self { inner: Arc::new(Inner { way: Way::Port(hosts(port)), api }) }
+    }
+
+    /// Creates the gate of a server at a socket.
+    pub(crate) fn of_socket(api: Api) -> Self {
+        Self { inner: Arc::new(Inner { way: Way::Socket, api }) }
     }
 
     /// Who asks, if they may.
     async fn caller(&self, headers: &HeaderMap, path: &str) -> Result<Caller, Refusal> {
-        check_address(&self.inner.hosts, headers)?;
+        check_address(&self.inner.way, headers)?;
         let access = self.inner.api.access();
         let Some(token) = access.token() else { return Ok(Caller::Person) };
         let given = bearer(headers);
@@ -66,13 +72,42 @@ impl Gate {
     }
 }
 
+/// The names of this computer.
+const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
+/// By which way requests come.
+enum Way {
+    /// A port of loopback, under these names.
+    Port([String; 3]),
+    /// A socket of the user.
+    Socket,
+}
+
+impl Way {
+    /// Whether a request by this way names this server.
+    fn is_named(&self, text: &str) -> bool {
+        match self {
+            Self::Port(hosts) => hosts.iter().any(|host| host.eq_ignore_ascii_case(text)),
+            Self::Socket => LOOPBACK.iter().any(|name| {
+                let rest = text.get(..name.len()).filter(|given| given.eq_ignore_ascii_case(name));
+                rest.is_some_and(|_| is_port(&text[name.len()..]))
+            }),
+        }
+    }
+}
+
+/// Whether this is nothing, or a colon and a port.
+fn is_port(text: &str) -> bool {
+    text.is_empty() || text.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())
+}
+
 fn hosts(port: u16) -> [String; 3] {
-    ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"))
+    LOOPBACK.map(|name| format!("{name}:{port}"))
 }
 
 /// Whether a request names this server, and comes from none of another origin.
-fn check_address(hosts: &[String], headers: &HeaderMap) -> Result<(), Refusal> {
-    let ours = |text: &str| hosts.iter().any(|host| host.eq_ignore_ascii_case(text));
+fn check_address(way: &Way, headers: &HeaderMap) -> Result<(), Refusal> {
+    let ours = |text: &str| way.is_named(text);
     let mut named = headers.get_all(header::HOST).iter();
     let host = named.next().and_then(|host| host.to_str().ok());
     if !host.is_some_and(ours) || named.next().is_some() {
@@ -81,7 +116,8 @@ fn check_address(hosts: &[String], headers: &HeaderMap) -> Result<(), Refusal> {
             .hint("Use 127.0.0.1 or localhost, with the port."));
     }
     for origin in headers.get_all(header::ORIGIN) {
-        let same = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")).is_some_and(ours);
+        let same = !matches!(way, Way::Socket)
+            && origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")).is_some_and(ours);
         if !same {
             let message = "requests from another origin are refused";
             return Err(Refusal::new(StatusCode::FORBIDDEN, "forbidden_origin", message));
@@ -132,7 +168,24 @@ mod tests {
     }
 
     fn check(headers: &[(&str, &str)]) -> Option<String> {
-        check_address(&hosts(4780), &map(headers)).err().map(|refusal| refusal.0.code)
+        check_at(&Way::Port(hosts(4780)), headers)
+    }
+
+    fn check_at(way: &Way, headers: &[(&str, &str)]) -> Option<String> {
+        check_address(way, &map(headers)).err().map(|refusal| refusal.0.code)
+    }
+
+    #[test]
+    fn at_a_socket_any_port_of_this_computer_is_named_and_no_page_asks() {
+        let check = |headers: &[(&str, &str)]| check_at(&Way::Socket, headers);
+        for host in ["localhost", "127.0.0.1:4780", "LocalHost:1", "[::1]:80"] {
+            assert_eq!(check(&[("host", host)]), None, "{host}");
+        }
+        for host in ["evil.test", "localhost.evil.test", "localhost:x", "127.0.0.1:", "127.0.0.10", ""] {
+            assert_eq!(check(&[("host", host)]).as_deref(), Some("forbidden_host"), "{host}");
+        }
+        let page = [("host", "localhost:4780"), ("origin", "http://localhost:4780")];
+        assert_eq!(check(&page).as_deref(), Some("forbidden_origin"));
     }
 
     #[test]

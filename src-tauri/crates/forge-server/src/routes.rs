@@ -25,6 +25,7 @@ use crate::{
     connections::Limits,
     csv, events,
     gate::{self, Gate},
+    repeats::{self, Repeats, Turn},
     shared::Shared,
 };
 
@@ -41,8 +42,8 @@ const GOES_ON: &str = "Forge is stopping; pending work resumes at the next start
 /// Said to whoever waits for what ends with them.
 const ENDED: &str = "Forge is stopping; send the request again after the next start";
 
-/// Everything that is served.
-pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken, limits: Limits) -> Router {
+/// Everything that is served, to whoever may ask.
+pub(crate) fn routes(api: Api, stopping: CancellationToken, limits: Limits) -> Router {
     let mut paths: BTreeMap<&str, MethodRouter<Shared>> = BTreeMap::new();
     for operation in operations() {
         let methods = paths.remove(operation.path).unwrap_or_default();
@@ -81,10 +82,21 @@ pub(crate) fn router(api: Api, gate: Gate, stopping: CancellationToken, limits: 
             let message = format!("{} is not allowed at {}", request.method(), request.uri().path());
             Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
         })
+        .with_state(Shared {
+            api,
+            stopping,
+            streams: Arc::new(Semaphore::new(events::MAX_STREAMS)),
+            repeats: Repeats::default(),
+            limits,
+        })
+}
+
+/// The routes behind a gate.
+pub(crate) fn guarded(routes: Router, gate: Gate) -> Router {
+    routes
         .layer(middleware::from_fn_with_state(gate, gate::ask))
         .layer(middleware::from_fn(answer::survive))
         .layer(middleware::from_fn(answer::finish))
-        .with_state(Shared { api, stopping, streams: Arc::new(Semaphore::new(events::MAX_STREAMS)), limits })
 }
 
 /// Whether the engine can do its work: it writes a probe. Needs no token, so it says nothing of the data.
@@ -132,22 +144,46 @@ async fn answer(
         // Whoever is on the other side may not know how long the list is.
         input["limit"] = DEFAULT_LIMIT.into();
     }
+    let key = repeats::key_of(&head.headers)?.filter(|_| operation.method != Method::Get);
+    let turn = match key.filter(|_| !operation.ends_with_caller) {
+        Some(key) => Some(shared.repeats.turn(key, operation.name, &input)?),
+        None => None,
+    };
     let run = operation.run(shared.api.clone(), via(&head.headers), input);
     let answer = if operation.ends_with_caller {
         // Nothing is lost when its caller goes away.
         until_stopped(&shared.stopping, ENDED, run).await?
+    } else if let Some(turn) = turn {
+        let answered = match turn {
+            Turn::Again(answered) => answered,
+            Turn::First(answered) => {
+                let told = Arc::clone(&answered);
+                tokio::spawn(async move {
+                    // Nobody else sets it.
+                    let _ = told.set(to_its_end(run).await);
+                });
+                answered
+            }
+        };
+        until_stopped(&shared.stopping, GOES_ON, async { answered.wait().await.clone() }).await?
     } else {
-        let run = tokio::spawn(run);
-        until_stopped(&shared.stopping, GOES_ON, async {
-            run.await.unwrap_or_else(|error| {
-                let message = format!("the operation failed: {error}");
-                Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).0)
-            })
-        })
-        .await?
+        until_stopped(&shared.stopping, GOES_ON, to_its_end(run)).await?
     };
     let status = StatusCode::from_u16(operation.status).unwrap_or(StatusCode::OK);
     Ok((status, Json(answer)).into_response())
+}
+
+/// Runs an operation to its end, whether or not somebody still waits for the answer.
+fn to_its_end(
+    run: impl Future<Output = Result<Value, ApiError>> + Send + 'static,
+) -> impl Future<Output = Result<Value, ApiError>> + Send {
+    let run = tokio::spawn(run);
+    async {
+        run.await.unwrap_or_else(|error| {
+            let message = format!("the operation failed: {error}");
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message).0)
+        })
+    }
 }
 
 /// The answer, unless the server stops: then whoever waits for a task to settle would keep it from ending.

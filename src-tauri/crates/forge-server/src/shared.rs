@@ -6,7 +6,7 @@ use forge_api::Api;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::connections::Limits;
+use crate::{connections::Limits, repeats::Repeats};
 
 /// What handlers share.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: CancellationToken,
     /// The streams of events that may still be opened.
     pub(crate) streams: Arc<Semaphore>,
+    /// Changes that may come again.
+    pub(crate) repeats: Repeats,
     /// What clients may take.
     pub(crate) limits: Limits,
 }

@@ -13,8 +13,9 @@ use forge_exec::Exit;
 use crate::{
     Fault, Side, Store, Tree,
     names::{is_oid, is_shared_index},
+    object,
     quote::{alternates, quoted},
-    record::Record,
+    record::{Held, Parts, Record},
     safe::Folder,
     state::State,
     store::{format_lines, remove},
@@ -24,6 +25,14 @@ use crate::{
 const MOST_TIPS: usize = 1024;
 const TIPS: &str = "refs/tips/";
 
+/// What a snapshot says beside the files themselves.
+struct Contents {
+    state: State,
+    /// The large files of the git directory, by name.
+    large: Vec<(String, Vec<u8>)>,
+    parts: Parts,
+}
+
 impl Store {
     /// Makes the tree as a snapshot says, whose objects are here: first the files, then the git directory. The store
     /// remembers that it began, and goes on when it is opened again.
@@ -31,12 +40,18 @@ impl Store {
     /// # Errors
     /// [`Fault::Damaged`] when the snapshot is not whole, before anything is changed; what git and the system refuse.
     pub async fn apply(&self, id: &str) -> Result<(), Fault> {
-        let (state, large) = self.read_snapshot(id).await?;
+        if !is_oid(id) {
+            return Err(Fault::damaged("its name is none of an object"));
+        }
+        let (whole, contents) = tokio::join!(Box::pin(self.check_whole(id)), Box::pin(self.contents(id)));
+        whole?;
+        let Contents { state, large, parts } = contents?;
         Record::Applying(id.to_owned()).write(&self.tree.store)?;
         self.apply_files(id).await?;
+        self.note_tree_of_index(&parts.files)?;
         self.apply_git_dir(state, large).await?;
         self.give_objects().await?;
-        Record::Holds(id.to_owned()).write(&self.tree.store)
+        Record::Holds(Held { id: id.to_owned(), parts: Some(parts) }).write(&self.tree.store)
     }
 
     /// Removes files that the last snapshot has not and that are not ignored: what somebody made in a tree that is only
@@ -60,40 +75,51 @@ impl Store {
         removed.map_err(Fault::io("remove files of", &self.tree.worktree))
     }
 
-    /// The files of the git directory; an error when anything of the snapshot is missing.
-    async fn read_snapshot(&self, id: &str) -> Result<(State, Vec<(String, Vec<u8>)>), Fault> {
-        if !is_oid(id) {
-            return Err(Fault::damaged("its name is none of an object"));
-        }
+    /// An error when anything of a snapshot is missing.
+    async fn check_whole(&self, id: &str) -> Result<(), Fault> {
         let reached = self.git(&["rev-list", "--objects", "--quiet", id]).run().await?;
-        if reached.exit != Exit::Code(0) {
-            return Err(Fault::damaged(String::from_utf8_lossy(&reached.stderr).trim().to_owned()));
+        match reached.exit {
+            Exit::Code(0) => Ok(()),
+            _ => Err(Fault::damaged(String::from_utf8_lossy(&reached.stderr).trim().to_owned())),
         }
-        let listed = self.git(&["ls-tree", "-z", "--name-only", &format!("{id}:git")]).ok().await?;
-        let names: Vec<String> =
-            crate::git::records(&listed).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        if let Some(name) = names.iter().find(|name| {
-            !matches!(name.as_str(), "state" | "index" | "packed-refs") && !is_shared_index(name)
-        }) {
-            return Err(Fault::damaged(format!("`{name}` is no file of a git directory")));
-        }
-        let asked: String = names.iter().map(|name| format!("{id}:git/{name}\n")).collect();
-        let told = self.git(&["cat-file", "--batch", "--buffer"]).input(asked.into_bytes()).ok().await?;
-        let (mut state, mut large, mut rest) = (None, Vec::new(), told.as_slice());
-        for name in names {
-            let content = next_content(&mut rest)
-                .ok_or_else(|| Fault::damaged(format!("`{name}` of its git directory cannot be read")))?;
+    }
+
+    /// What a snapshot says beside the files.
+    async fn contents(&self, id: &str) -> Result<Contents, Fault> {
+        let mut objects = self.objects().await?;
+        let unread = |what: &str| Fault::damaged(format!("{what} cannot be read"));
+        let snapshot = objects.read(id).await?.ok_or_else(|| unread("it"))?;
+        let named = |name: &[u8]| {
+            object::entries(&snapshot, id.len())
+                .into_iter()
+                .find_map(|(entry, oid)| (entry == name).then_some(oid))
+        };
+        let files = named(b"files").ok_or_else(|| Fault::damaged("it says nothing of the files"))?;
+        let git = named(b"git").ok_or_else(|| Fault::damaged("it says nothing of its git directory"))?;
+        let roots = named(b"roots").ok_or_else(|| Fault::damaged("it names no roots"))?;
+        let roots = objects.read(&roots).await?.ok_or_else(|| unread("its roots"))?;
+        let roots =
+            String::from_utf8_lossy(&roots).lines().filter(|oid| is_oid(oid)).map(str::to_owned).collect();
+        let git = objects.read(&git).await?.ok_or_else(|| unread("its git directory"))?;
+        let (mut state, mut large) = (None, Vec::new());
+        for (name, oid) in object::entries(&git, id.len()) {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            if !matches!(name.as_str(), "state" | "index" | "packed-refs") && !is_shared_index(&name) {
+                return Err(Fault::damaged(format!("`{name}` is no file of a git directory")));
+            }
+            let content =
+                objects.read(&oid).await?.ok_or_else(|| unread(&format!("`{name}` of its git directory")))?;
             if name == "state" {
-                let read: State = postcard::from_bytes(content)
-                    .map_err(|_| Fault::damaged("the state of its git directory cannot be read"))?;
+                let read: State =
+                    postcard::from_bytes(&content).map_err(|_| unread("the state of its git directory"))?;
                 read.check()?;
                 state = Some(read);
             } else {
-                large.push((name, content.to_vec()));
+                large.push((name, content));
             }
         }
         let state = state.ok_or_else(|| Fault::damaged("it says nothing of its git directory"))?;
-        Ok((state, large))
+        Ok(Contents { state, large, parts: Parts { files, roots } })
     }
 
     pub(crate) async fn apply_files(&self, id: &str) -> Result<(), Fault> {
@@ -183,7 +209,7 @@ impl Store {
     /// When git fails.
     pub async fn remember_tips(&self, roots: &[String]) -> Result<(), Fault> {
         let Side::Far { mirror } = &self.tree.side else { return Ok(()) };
-        let known = self.tips().await?;
+        let known = self.tips()?;
         let fresh: Vec<&String> = roots
             .iter()
             .filter(|root| is_oid(root) && !known.contains(root))
@@ -214,9 +240,9 @@ impl Store {
     /// What the mirror has.
     ///
     /// # Errors
-    /// When git fails.
-    pub async fn tips(&self) -> Result<Vec<String>, Fault> {
-        self.tree.tips().await
+    /// When the disk fails.
+    pub fn tips(&self) -> Result<Vec<String>, Fault> {
+        self.tree.tips()
     }
 
     fn in_mirror(&self, mirror: &Path, args: &[&str]) -> crate::git::Git {
@@ -228,28 +254,27 @@ impl Tree {
     /// What the mirror has, also when nothing of this tree is there.
     ///
     /// # Errors
-    /// When git fails.
-    pub async fn tips(&self) -> Result<Vec<String>, Fault> {
+    /// When the disk fails.
+    pub fn tips(&self) -> Result<Vec<String>, Fault> {
         let Side::Far { mirror } = &self.side else { return Ok(Vec::new()) };
         if !mirror.join("HEAD").exists() {
             return Ok(Vec::new());
         }
-        let listed = crate::git::Git::new(self, &["for-each-ref", "--format=%(objectname)", TIPS])
-            .in_mirror(mirror)
-            .ok()
-            .await?;
-        let listed = String::from_utf8_lossy(&listed).into_owned();
-        Ok(listed.lines().filter(|line| is_oid(line)).map(str::to_owned).collect())
+        // Each is named by what it leads to.
+        let folder = mirror.join(TIPS);
+        let read = || -> io::Result<Vec<String>> {
+            let names =
+                fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name().into_string().unwrap_or_default()));
+            let mut tips = names.collect::<io::Result<Vec<String>>>()?;
+            tips.retain(|name| is_oid(name));
+            tips.sort_unstable();
+            Ok(tips)
+        };
+        match read() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            tips => tips.map_err(Fault::io("read", &folder)),
+        }
     }
-}
-
-/// The next object of what `git cat-file --batch` prints: `<name> <type> <size>`, a line break, the content, a line break.
-fn next_content<'t>(told: &mut &'t [u8]) -> Option<&'t [u8]> {
-    let end = told.iter().position(|byte| *byte == b'\n')?;
-    let size = std::str::from_utf8(told.get(..end)?).ok()?.rsplit(' ').next()?.parse::<usize>().ok()?;
-    let content = told.get(end + 1..end + 1 + size)?;
-    *told = told.get(end + 2 + size..)?;
-    Some(content)
 }
 
 /// Opens a git directory. One that is made here takes the place of whatever has its name.

@@ -6,7 +6,7 @@ use std::{
     ffi::OsStr,
     fs::{self, File},
     io,
-    os::unix::ffi::OsStrExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -17,12 +17,16 @@ use crate::{
     git::{joined, records},
     look::Sorted,
     names::is_oid,
+    safe,
     state::State,
     store::remove,
 };
 
 /// The mode of a submodule in an index.
 pub(crate) const LINK: &str = "160000";
+
+/// Notes of which tree the store's index is.
+const TREE: &str = "tree-of-index";
 
 /// An entry of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,24 +48,37 @@ pub(crate) struct Files {
     pub(crate) are_staged: bool,
 }
 
+/// What the index of the git directory and that of the store list, and what of the worktree the latter has not or has
+/// otherwise.
+struct Looked {
+    staged: Vec<Entry>,
+    known: Vec<Entry>,
+    others: Vec<Vec<u8>>,
+    changed: Vec<Vec<u8>>,
+}
+
+/// Files that are others than an index says.
+enum Differing {
+    These(Vec<Vec<u8>>),
+    /// git could not look everywhere.
+    Unknown,
+}
+
+impl Differing {
+    /// Of these entries, by their paths.
+    fn of(self, known: &[Entry]) -> Vec<Vec<u8>> {
+        match self {
+            Self::These(paths) => paths,
+            Self::Unknown => known.iter().map(|entry| entry.path.clone()).collect(),
+        }
+    }
+}
+
 impl Store {
     /// Brings the store's index to the files of the worktree, and writes it as a tree.
     pub(crate) async fn files(&self, state: &State) -> Result<Files, Fault> {
         let real = self.path("scratch/index");
-        let (staged, known) = tokio::try_join!(Box::pin(self.listed(&real)), Box::pin(self.own_entries()))?;
-        let own = self.path("index");
-        let (mut known, mut is_seeded) = (known, false);
-        if !own.exists() && real.exists() && self.may_seed(&staged, state) {
-            is_seeded = self.seed(&real, &own).await?;
-            known = self.own_entries().await?;
-        }
-        let (mut others, mut changed) =
-            tokio::try_join!(Box::pin(self.others()), Box::pin(self.changed(&known)))?;
-        if is_seeded && others.iter().any(|path| is_attributes(path)) {
-            remove(&own).map_err(Fault::io("remove", &own))?;
-            (known, changed) = (Vec::new(), Vec::new());
-            others = self.others().await?;
-        }
+        let Looked { staged, known, others, changed } = self.look(&real, state).await?;
         let mut paths: BTreeSet<Vec<u8>> = changed.into_iter().collect();
         let mut left_out = BTreeSet::new();
         for path in others {
@@ -104,13 +121,66 @@ impl Store {
             self.update(&["update-index", "-z", "--add", "--replace", "--remove", "--stdin"], present)
                 .await?;
         }
+        let tree = self.written_tree().await?;
+        let left_out = left_out.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(&path))).collect();
+        let are_staged = are_known && staged == known;
+        Ok(Files { tree, left_out, staged, are_staged })
+    }
+
+    /// What the two indexes and the worktree have.
+    async fn look(&self, real: &Path, state: &State) -> Result<Looked, Fault> {
+        let own = self.path("index");
+        let was_there = own.exists();
+        let (staged, known, others, differing) = tokio::join!(
+            Box::pin(self.listed(real)),
+            Box::pin(self.own_entries()),
+            Box::pin(self.others()),
+            Box::pin(self.differing())
+        );
+        let (staged, known) = (staged?, known?);
+        if was_there && own.exists() {
+            let (others, differing) = (others?, differing?);
+            return Ok(Looked { staged, changed: differing.of(&known), known, others });
+        }
+        let mut known = Vec::new();
+        if real.exists() && self.may_seed(&staged, state) && self.seed(real, &own).await? {
+            known = self.own_entries().await?;
+        }
+        let (others, differing) = tokio::try_join!(Box::pin(self.others()), Box::pin(self.differing()))?;
+        if known.is_empty() || !others.iter().any(|path| is_attributes(path)) {
+            return Ok(Looked { staged, changed: differing.of(&known), known, others });
+        }
+        remove(&own).map_err(Fault::io("remove", &own))?;
+        Ok(Looked { staged, known: Vec::new(), others: self.others().await?, changed: Vec::new() })
+    }
+
+    /// The store's index as a tree.
+    async fn written_tree(&self) -> Result<String, Fault> {
+        if let Some(known) = self.tree_of_index() {
+            return Ok(known);
+        }
         let tree = self.git(&["write-tree", "--missing-ok"]).in_worktree(&self.tree.worktree).line().await?;
         if !is_oid(&tree) {
             return Err(Fault::damaged("git wrote no tree of the files"));
         }
-        let left_out = left_out.into_iter().map(|path| PathBuf::from(OsStr::from_bytes(&path))).collect();
-        let are_staged = are_known && staged == known;
-        Ok(Files { tree, left_out, staged, are_staged })
+        self.note_tree_of_index(&tree)?;
+        Ok(tree)
+    }
+
+    /// The tree of the store's index, where it was written since the index was.
+    fn tree_of_index(&self) -> Option<String> {
+        let noted = fs::read_to_string(self.path(TREE)).ok()?;
+        let (tree, of) = noted.trim_end().split_once(' ')?;
+        (is_oid(tree) && of == identity(&self.path("index"))?).then(|| tree.to_owned())
+    }
+
+    /// Notes which tree the store's index is.
+    pub(crate) fn note_tree_of_index(&self, tree: &str) -> Result<(), Fault> {
+        let Some(identity) = identity(&self.path("index")) else { return Ok(()) };
+        let path = self.path(TREE);
+        safe::replace(&path, format!("{tree} {identity}\n").as_bytes())
+            .map(drop)
+            .map_err(Fault::io("write", path))
     }
 
     async fn update(&self, args: &[&str], input: Vec<u8>) -> Result<(), Fault> {
@@ -148,11 +218,10 @@ impl Store {
         Ok(Vec::new())
     }
 
-    /// Of what the store's index has, that whose file is another one by its times or is gone; all of it where git could not
-    /// look everywhere.
-    async fn changed(&self, known: &[Entry]) -> Result<Vec<Vec<u8>>, Fault> {
-        if known.is_empty() {
-            return Ok(Vec::new());
+    /// Of what the store's index has, that whose file is another one by its times or is gone.
+    async fn differing(&self) -> Result<Differing, Fault> {
+        if !self.path("index").exists() {
+            return Ok(Differing::These(Vec::new()));
         }
         let listed = self
             .git(&["diff-files", "-z", "--name-only", "--ignore-submodules=all"])
@@ -161,9 +230,9 @@ impl Store {
             .await?;
         Ok(match listed.exit {
             Exit::Code(0) if listed.stderr.is_empty() => {
-                records(&listed.stdout).map(<[u8]>::to_vec).collect()
+                Differing::These(records(&listed.stdout).map(<[u8]>::to_vec).collect())
             }
-            _ => known.iter().map(|entry| entry.path.clone()).collect(),
+            _ => Differing::Unknown,
         })
     }
 
@@ -217,6 +286,12 @@ fn entry(record: &[u8]) -> Option<Entry> {
     let mut word = || words.next().map(str::to_owned);
     let (mode, oid, stage) = (word()?, word()?, word()?);
     Some(Entry { mode, oid, stage, path: record.get(at + 1..)?.to_vec() })
+}
+
+/// What tells a file from the one that had its name before: git writes an index as a new file.
+fn identity(path: &Path) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some(format!("{} {} {}.{:09}", found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
 }
 
 fn is_attributes(path: &[u8]) -> bool {

@@ -64,13 +64,6 @@ impl Git {
         self
     }
 
-    /// In a repository that trees share.
-    pub(crate) fn in_mirror(mut self, mirror: &Path) -> Self {
-        self.command = self.command.env("GIT_DIR", mirror);
-        mirror.clone_into(&mut self.command.cwd);
-        self
-    }
-
     pub(crate) fn input(mut self, input: Vec<u8>) -> Self {
         self.command = self.command.stdin(Stdin::Bytes(input));
         self

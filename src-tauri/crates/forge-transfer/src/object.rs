@@ -50,6 +50,23 @@ pub(crate) fn write_tree(
     write(objects, "tree", &content, is_sha256)
 }
 
+/// The entries of a tree, by name, from its content. Names of objects have `oid_len` letters. What is cut short is left out.
+pub(crate) fn entries(mut content: &[u8], oid_len: usize) -> Vec<(Vec<u8>, String)> {
+    let mut entries = Vec::new();
+    let next = |content: &mut &[u8]| -> Option<(Vec<u8>, String)> {
+        let rest = *content;
+        let name_at = rest.iter().position(|byte| *byte == b' ')? + 1;
+        let name_end = name_at + rest.get(name_at..)?.iter().position(|byte| *byte == 0)?;
+        let (name, oid) = (rest.get(name_at..name_end)?, rest.get(name_end + 1..name_end + 1 + oid_len / 2)?);
+        *content = rest.get(name_end + 1 + oid_len / 2..)?;
+        Some((name.to_vec(), hex(oid)))
+    };
+    while let Some(entry) = next(&mut content) {
+        entries.push(entry);
+    }
+    entries
+}
+
 fn write(objects: &Path, kind: &str, content: &[u8], is_sha256: bool) -> io::Result<String> {
     let head = format!("{kind} {}\0", content.len());
     let parts = [head.as_bytes(), content];
@@ -81,7 +98,11 @@ fn hash<H: sha2::Digest>(parts: [&[u8]; 2]) -> String {
     for part in parts {
         hash.update(part);
     }
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+    hex(&hash.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string never fails.
         let _ = write!(text, "{byte:02x}");
         text
@@ -122,6 +143,17 @@ mod tests {
             let tree = write_tree(&objects, entries, is_sha256).unwrap();
             let listed = format!("100644 blob {blob}\tZ\n100644 blob {blob}\ta.b\n040000 tree {empty}\ta");
             assert_eq!(git(folder.path(), &["ls-tree", &tree]), listed);
+            let content = Command::new("git")
+                .args(["cat-file", "tree", &tree])
+                .current_dir(folder.path())
+                .output()
+                .unwrap()
+                .stdout;
+            let named = |name: &str, oid: &str| (name.as_bytes().to_vec(), oid.to_owned());
+            let all = vec![named("Z", &blob), named("a.b", &blob), named("a", &empty)];
+            assert_eq!(super::entries(&content, tree.len()), all);
+            let cut = content.get(..content.len() - 1).unwrap();
+            assert_eq!(super::entries(cut, tree.len()), all.get(..2).unwrap());
             git(folder.path(), &["fsck", "--strict", "--no-dangling"]);
         }
     }

@@ -15,7 +15,24 @@ pub(crate) enum Record {
     /// The snapshot is being applied.
     Applying(String),
     /// The tree was as this snapshot says.
-    Holds(String),
+    Holds(Held),
+}
+
+/// The snapshot that a tree was as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) id: String,
+    /// Absent in records of earlier versions.
+    pub(crate) parts: Option<Parts>,
+}
+
+/// What a snapshot names, so that git need not be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// The tree of the worktree's files.
+    pub(crate) files: String,
+    /// Commits, tags and trees that the git directory names.
+    pub(crate) roots: Vec<String>,
 }
 
 fn path(store: &Path) -> PathBuf {
@@ -25,9 +42,16 @@ fn path(store: &Path) -> PathBuf {
 impl Record {
     pub(crate) fn read(store: &Path) -> Self {
         let said = std::fs::read_to_string(path(store)).unwrap_or_default();
-        match said.trim_end().split_once(' ') {
+        let mut lines = said.lines();
+        match lines.next().unwrap_or_default().split_once(' ') {
             Some(("applying", id)) if is_oid(id) => Self::Applying(id.to_owned()),
-            Some(("holds", id)) if is_oid(id) => Self::Holds(id.to_owned()),
+            Some(("holds", id)) if is_oid(id) => {
+                let files =
+                    lines.next().and_then(|line| line.strip_prefix("files ")).filter(|oid| is_oid(oid));
+                let roots = lines.filter(|oid| is_oid(oid)).map(str::to_owned).collect();
+                let parts = files.map(|files| Parts { files: files.to_owned(), roots });
+                Self::Holds(Held { id: id.to_owned(), parts })
+            }
             _ => Self::Nothing,
         }
     }
@@ -41,14 +65,18 @@ impl Record {
         let said = match self {
             Self::Nothing => String::new(),
             Self::Applying(id) => format!("applying {id}\n"),
-            Self::Holds(id) => format!("holds {id}\n"),
+            Self::Holds(Held { id, parts: None }) => format!("holds {id}\n"),
+            Self::Holds(Held { id, parts: Some(Parts { files, roots }) }) => {
+                let roots: String = roots.iter().flat_map(|oid| [oid, "\n"]).collect();
+                format!("holds {id}\nfiles {files}\n{roots}")
+            }
         };
         safe::replace(&path(store), said.as_bytes()).map(drop).map_err(Fault::io("write", path(store)))
     }
 
-    pub(crate) fn held(&self) -> Option<&str> {
+    pub(crate) fn held(&self) -> Option<&Held> {
         match self {
-            Self::Holds(id) => Some(id),
+            Self::Holds(held) => Some(held),
             Self::Nothing | Self::Applying(_) => None,
         }
     }

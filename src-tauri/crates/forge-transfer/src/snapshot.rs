@@ -6,7 +6,7 @@
 //! names. The same tree always gives the same object.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::BTreeMap,
     fs::{self, File},
     io,
     path::PathBuf,
@@ -19,6 +19,7 @@ use crate::{
     files::{Files, LINK},
     names::is_oid,
     object::{self, TreeEntry},
+    record::{Held, Parts, Record},
     safe::{self, Folder},
     state::{State, large_names},
     store::remove,
@@ -40,6 +41,8 @@ const TRIES: usize = 5;
 pub struct Snapshot {
     /// The name of its object.
     pub id: String,
+    /// The tree of the worktree's files.
+    pub files: String,
     /// Commits, tags and trees that the git directory names.
     pub roots: Vec<String>,
     /// Repositories in the worktree, which do not travel, and files that cannot be read.
@@ -54,27 +57,18 @@ impl Store {
     pub async fn snapshot(&self) -> Result<Snapshot, Fault> {
         self.take_made().await?;
         let (state, large) = self.read_git_dir().await?;
-        let files = self.files(&state).await?;
         let packed = fs::read(self.path("scratch/packed-refs")).unwrap_or_default();
-        let mut oids = state.oids(&packed);
-        let named: HashSet<String> = oids.iter().cloned().collect();
+        let named = state.oids(&packed);
+        let (files, named) = tokio::try_join!(Box::pin(self.files(&state)), Box::pin(self.existing(named)))?;
+        let roots: Vec<String> = named.into_iter().map(|(oid, _)| oid).collect();
         let extra = self.staged_beyond(&files, &state, &packed).await?;
-        oids.extend(extra.iter().filter(|oid| !named.contains(*oid)).cloned());
-        let extra: HashSet<String> = extra.into_iter().collect();
-        let (mut roots, mut index) = (Vec::new(), BTreeMap::new());
-        for (oid, kind) in self.existing(oids).await? {
-            if extra.contains(&oid) {
-                index.insert(oid.clone(), kind.clone());
-            }
-            if named.contains(&oid) {
-                roots.push(oid);
-            }
-        }
+        let index: BTreeMap<String, String> = self.existing(extra).await?.into_iter().collect();
         let state = postcard::to_stdvec(&state).map_err(|error| Fault::damaged(error.to_string()))?;
         let roots_text: String = roots.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect();
         let (objects, scratch) = (self.path("objects"), self.path("scratch"));
         // As git named this one: what holds for both ends may not be known here.
         let (is_sha256, tree) = (files.tree.len() == SHA256_NAME, files.tree);
+        let files_tree = tree.clone();
         let write = move || -> io::Result<String> {
             let blob = |content: &[u8]| object::write_blob(&objects, content, is_sha256);
             let tree_of = |entries: &[(&str, bool, &str)]| {
@@ -95,7 +89,7 @@ impl Store {
                 .collect();
             let (git, index) = (tree_of(&git)?, tree_of(&index)?);
             tree_of(&[
-                ("files", true, &tree),
+                ("files", true, &files_tree),
                 ("git", true, &git),
                 ("index", true, &index),
                 ("roots", false, &roots),
@@ -103,7 +97,16 @@ impl Store {
         };
         let written = tokio::task::spawn_blocking(write).await?;
         let id = written.map_err(Fault::io("write", self.path("objects")))?;
-        Ok(Snapshot { id, roots, left_out: files.left_out })
+        Ok(Snapshot { id, files: tree, roots, left_out: files.left_out })
+    }
+
+    /// The tree is as this snapshot says, here and at the other end.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn hold(&self, snapshot: &Snapshot) -> Result<(), Fault> {
+        let Snapshot { id, files, roots, .. } = snapshot.clone();
+        Record::Holds(Held { id, parts: Some(Parts { files, roots }) }).write(&self.tree.store)
     }
 
     /// Takes a snapshot while programs write: files may be of slightly different moments, but the commit that `HEAD`
@@ -138,8 +141,11 @@ impl Store {
     pub async fn has_changes(&self) -> Result<bool, Fault> {
         let (state, _) = self.read_git_dir().await?;
         let now = self.files(&state).await?.tree;
-        let Some(held) = self.held() else { return Ok(true) };
-        let name = format!("{held}:files");
+        let Some(held) = self.record().held().cloned() else { return Ok(true) };
+        if let Some(parts) = held.parts {
+            return Ok(parts.files != now);
+        }
+        let name = format!("{}:files", held.id);
         let was = self.git(&["rev-parse", "-q", "--verify", &name]).run().await?;
         Ok(String::from_utf8_lossy(&was.stdout).trim() != now)
     }

@@ -42,7 +42,7 @@ impl Tree {
     /// The snapshot that the tree was as when it was last sent or fetched, whoever uses the store now.
     #[must_use]
     pub fn last_held(&self) -> Option<String> {
-        Record::read(&self.store).held().map(str::to_owned)
+        last_held(&self.store)
     }
 
     /// When that was.
@@ -58,6 +58,12 @@ impl Tree {
     pub async fn open(&self) -> Result<Store, Fault> {
         Store::open(self.clone()).await
     }
+}
+
+/// The snapshot that a tree was as when it was last sent or fetched, by the folder of its store.
+#[must_use]
+pub fn last_held(store: &Path) -> Option<String> {
+    Record::read(store).held().map(|held| held.id.clone())
 }
 
 impl Store {
@@ -110,15 +116,15 @@ impl Store {
     /// The snapshot that the tree was as when it was last sent or fetched.
     #[must_use]
     pub fn held(&self) -> Option<String> {
-        self.record().held().map(str::to_owned)
+        self.record().held().map(|held| held.id.clone())
     }
 
-    /// The tree is as this snapshot says, here and at the other end.
+    /// The tree is again as it was at the last transfer, here and at the other end.
     ///
     /// # Errors
     /// When the disk refuses.
-    pub fn hold(&self, id: &str) -> Result<(), Fault> {
-        Record::Holds(id.to_owned()).write(&self.tree.store)
+    pub fn hold_on(&self) -> Result<(), Fault> {
+        self.record().write(&self.tree.store)
     }
 
     pub(crate) fn git(&self, args: &[&str]) -> Git {
@@ -143,14 +149,28 @@ impl Store {
     /// When git fails.
     pub async fn haves_of(&self, snapshots: &[String]) -> Result<Vec<String>, Fault> {
         let mut haves = snapshots.to_vec();
+        let record = self.record();
         for snapshot in snapshots {
+            let held = record.held().filter(|held| held.id == *snapshot);
+            if let Some(parts) = held.and_then(|held| held.parts.as_ref()) {
+                haves.extend(parts.roots.iter().cloned());
+                continue;
+            }
             let listed = self.git(&["cat-file", "blob", &format!("{snapshot}:roots")]).run().await?;
             let roots = String::from_utf8_lossy(&listed.stdout).into_owned();
             haves.extend(roots.lines().map(str::to_owned));
         }
         haves.sort_unstable();
         haves.dedup();
-        self.existing(haves).await.map(|found| found.into_iter().map(|(oid, _)| oid).collect())
+        self.present(haves).await
+    }
+
+    /// Those of these objects that are here.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub async fn present(&self, oids: Vec<String>) -> Result<Vec<String>, Fault> {
+        self.existing(oids).await.map(|found| found.into_iter().map(|(oid, _)| oid).collect())
     }
 
     /// Those of these objects that are here, with their types.

@@ -179,14 +179,14 @@ async fn transfer(from: &Tree, to: &Tree, cut: Cut) -> Result<(Snapshot, bool), 
     let snapshot = source.snapshot().await?;
     let target = to.open().await?;
     if from.side != Side::Lent {
-        source.hold(&snapshot.id)?;
+        source.hold(&snapshot)?;
     }
     if target.held().as_ref() == Some(&snapshot.id) {
-        source.hold(&snapshot.id)?;
+        source.hold(&snapshot)?;
         return Ok((snapshot, false));
     }
     let mut haves = target.haves().await?;
-    haves.extend(target.tips().await?);
+    haves.extend(target.tips()?);
     let mut packing = source.pack(&snapshot, &haves).await?;
     let mut unpacking = target.unpack().await?;
     let mut sent = 0;
@@ -216,7 +216,7 @@ async fn transfer(from: &Tree, to: &Tree, cut: Cut) -> Result<(Snapshot, bool), 
     }
     target.apply(&snapshot.id).await?;
     target.remember_tips(&snapshot.roots).await?;
-    source.hold(&snapshot.id)?;
+    source.hold(&snapshot)?;
     Ok((snapshot, true))
 }
 

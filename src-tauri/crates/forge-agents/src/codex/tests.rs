@@ -200,6 +200,26 @@ fn an_interrupt_comes_at_any_time() {
 }
 
 #[test]
+fn command_that_an_interrupt_ends_is_cancelled_also_when_it_is_told_as_failed() {
+    let statuses = |is_interrupted: bool| -> Vec<&'static str> {
+        let mut replay = Replay::at_work(plan());
+        let item =
+            json!({ "type": "commandExecution", "id": "c", "command": "bash -lc 'sleep 9'", "cwd": "/w" });
+        replay.tell("item/started", json!({ "item": item }));
+        if is_interrupted {
+            replay.interrupt();
+        }
+        let mut ended = item;
+        ended["status"] = json!("failed");
+        ended["exitCode"] = json!(137);
+        replay.tell("item/completed", json!({ "item": ended }));
+        replay.of(EntryKind::Command).iter().filter_map(|entry| entry.status).map(|it| it.as_str()).collect()
+    };
+    assert_eq!(statuses(true), ["running", "cancelled"]);
+    assert_eq!(statuses(false), ["running", "failed"]);
+}
+
+#[test]
 fn what_runs_when_the_turn_ends_is_cancelled() {
     let mut replay = Replay::at_work(plan());
     let item = json!({ "type": "commandExecution", "id": "c", "command": "bash -lc 'sleep 9'", "cwd": "/w" });

@@ -11,6 +11,17 @@ use serde_json::Value;
 
 use crate::{AgentError, Detected, Launch, marker_of, program::path_in};
 
+/// The shell of a line whose first word names no program.
+const SHELL: &str = "sh";
+
+/// First words that a shell answers itself and that need no program of that name.
+const OF_SHELL: &[&str] = &[
+    ".", "alias", "break", "case", "cd", "command", "continue", "declare", "eval", "exec", "exit", "export",
+    "for", "function", "getopts", "hash", "if", "jobs", "let", "local", "read", "readonly", "return",
+    "select", "set", "shift", "source", "test", "time", "times", "trap", "type", "typeset", "ulimit",
+    "umask", "unalias", "unset", "until", "wait", "while",
+];
+
 /// Stands for the prompt's path in a profile's command and arguments.
 const PROMPT_FILE: &str = "{prompt_file}";
 
@@ -24,16 +35,29 @@ pub(super) fn parse(config: &Value) -> Result<ShellConfig, AgentError> {
     Ok(config)
 }
 
-/// Looks for the profile's program. A line of shell is known to its shell alone: what is found is what
-/// its first word would be.
+/// Looks for the profile's program. Of a line of shell that is its first word, where this names a program; what else it
+/// says is known to its shell alone, so that the shell is what is found.
 pub(super) fn detect(config: &Value, path: &str) -> Result<Detected, AgentError> {
     let config = parse(config)?;
-    let found = |program: PathBuf| Detected { program, version: None, signed_in: None };
-    if config.args.is_some() {
-        return find_program(&config.command, path).map(found).ok_or_else(|| not_on_path(&config.command));
-    }
-    let word = config.command.split_whitespace().next().unwrap_or_default();
-    Ok(found(find_program(word, path).unwrap_or_else(|| PathBuf::from(word))))
+    let path = config.env.as_ref().and_then(|env| env.get("PATH")).map_or(path, String::as_str);
+    let word = match &config.args {
+        Some(_) => config.command.as_str(),
+        None => config.command.split_whitespace().next().unwrap_or_default(),
+    };
+    let program = match find_program(word, path) {
+        Some(program) => program,
+        None if config.args.is_none() && !names_a_program(word) => {
+            find_program(SHELL, path).ok_or_else(|| not_found(SHELL))?
+        }
+        None => return Err(not_found(word)),
+    };
+    Ok(Detected { program, version: None, signed_in: None })
+}
+
+/// Whether a shell would start a program by this first word. A relative path depends on the worktree.
+fn names_a_program(word: &str) -> bool {
+    let is_plain = word.chars().all(|c| c.is_alphanumeric() || "-_.+@/".contains(c));
+    is_plain && (word.starts_with('/') || !word.contains('/')) && !OF_SHELL.contains(&word)
 }
 
 /// The command of a launch.
@@ -77,11 +101,12 @@ fn resolve(program: &str, path: &str) -> Result<PathBuf, AgentError> {
     if program.contains('/') {
         return Ok(PathBuf::from(program));
     }
-    find_program(program, path).ok_or_else(|| not_on_path(program))
+    find_program(program, path).ok_or_else(|| not_found(program))
 }
 
-fn not_on_path(program: &str) -> AgentError {
-    AgentError::Unavailable { program: program.to_owned(), detail: "it is not on the PATH".to_owned() }
+fn not_found(program: &str) -> AgentError {
+    let detail = if program.contains('/') { "the program does not exist" } else { "it is not on the PATH" };
+    AgentError::Unavailable { program: program.to_owned(), detail: detail.to_owned() }
 }
 
 /// What a variable will be in the child, as far as profile and launch say. The profile wins.
@@ -103,6 +128,23 @@ mod tests {
     #[test]
     fn quotes_what_a_shell_would_read() {
         assert_eq!(quote(Path::new("/a b/it's $HOME")), r"'/a b/it'\''s $HOME'");
+    }
+
+    #[test]
+    fn only_a_program_that_is_there_is_found() {
+        let found = |command: &str| {
+            let detected = detect(&serde_json::json!({ "command": command }), "/usr/bin:/bin");
+            detected.map(|it| it.program.to_string_lossy().into_owned()).map_err(|error| error.to_string())
+        };
+        let named = |command: &str, name: &str| found(command).unwrap().ends_with(&format!("/{name}"));
+        assert!(named("cat x", "cat") && named("/bin/sh -c x", "sh"));
+        for of_shell in
+            ["for f in *; do :; done", "A=1 nosuchprog", "./agent.sh", "(cd x)", "exec nosuchprog", "$AGENT"]
+        {
+            assert!(named(of_shell, "sh"), "{of_shell}");
+        }
+        assert!(found("nosuchprog --x | cat").unwrap_err().contains("not on the PATH"));
+        assert!(found("/nonexistent/x").unwrap_err().contains("does not exist"));
     }
 
     #[test]

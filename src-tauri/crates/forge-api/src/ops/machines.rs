@@ -3,18 +3,23 @@
 use forge_engine::MachineChange;
 use forge_model::actor::Actor;
 use forge_model::ids::MachineId;
+use forge_model::machine::container::ContainerConfig;
 use forge_model::machine::{Machine, MachineCaps, MachineTest, SshConfig, SshHost};
 
 use super::{Done, Empty, Page, input};
 use crate::{Api, ApiError};
 
 input! {
-    /// A machine to add.
+    /// A machine to add; with `ssh` or `container`.
     pub struct CreateMachine {
         /// Name; unique.
         pub name: String,
         /// How `ssh` reaches it.
-        pub ssh: SshConfig,
+        #[serde(default)]
+        pub ssh: Option<SshConfig>,
+        /// How its containers are made, one for each task.
+        #[serde(default)]
+        pub container: Option<ContainerConfig>,
         /// The folder of Forge there; `~/.forge` when absent.
         #[serde(default)]
         pub root: Option<String>,
@@ -36,6 +41,9 @@ input! {
         /// How `ssh` reaches it.
         #[serde(default)]
         pub ssh: Option<SshConfig>,
+        /// How its containers are made.
+        #[serde(default)]
+        pub container: Option<ContainerConfig>,
         /// The folder of Forge there.
         #[serde(default)]
         pub root: Option<String>,
@@ -62,8 +70,8 @@ pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Machine>, 
 }
 
 pub(crate) async fn create(api: Api, _: Actor, new: CreateMachine) -> Result<Machine, ApiError> {
-    let CreateMachine { name, ssh, root, labels, caps } = new;
-    let change = MachineChange { name: Some(name), ssh: Some(ssh), root, labels, caps, draining: None };
+    let CreateMachine { name, ssh, container, root, labels, caps } = new;
+    let change = MachineChange { name: Some(name), ssh, container, root, labels, caps, draining: None };
     Ok(api.engine().create_machine(change).await?)
 }
 
@@ -72,8 +80,8 @@ pub(crate) async fn get(api: Api, _: Actor, path: MachinePath) -> Result<Machine
 }
 
 pub(crate) async fn update(api: Api, _: Actor, change: UpdateMachine) -> Result<Machine, ApiError> {
-    let UpdateMachine { machine_id, name, ssh, root, labels, caps, draining } = change;
-    let change = MachineChange { name, ssh, root, labels, caps, draining };
+    let UpdateMachine { machine_id, name, ssh, container, root, labels, caps, draining } = change;
+    let change = MachineChange { name, ssh, container, root, labels, caps, draining };
     Ok(api.engine().update_machine(&machine_id, change).await?)
 }
 

@@ -12,7 +12,10 @@ use forge_api::{
 };
 use forge_model::{
     execution::Execution,
-    machine::{self, MachineCaps, MachineContact, SshConfig, SshHost},
+    machine::{
+        self, MachineCaps, MachineContact, SshConfig, SshHost,
+        container::{ContainerConfig, ContainerEngine, ContainerNetwork},
+    },
     words::counted,
 };
 
@@ -21,11 +24,14 @@ use crate::{answer::Answer, args::Machine, at::At, error::CliError, shown::table
 pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
     let path = |name: String| MachinePath { machine_id: name.into() };
     match command {
-        Machine::Add { name, host, user, port, identity_file, option, root, label, max_runs } => {
+        Machine::Add { name, host, user, port, identity_file, option, container, root, label, max_runs } => {
+            let container = container.into_config(user.clone())?;
             let host = host.unwrap_or_else(|| name.clone());
+            let ssh = SshConfig { host, user, port, identity_file, options: option };
             let new = CreateMachine {
                 name,
-                ssh: SshConfig { host, user, port, identity_file, options: option },
+                ssh: container.is_none().then_some(ssh),
+                container,
                 root,
                 labels: Some(label),
                 caps: Some(MachineCaps { runs: max_runs }),
@@ -40,7 +46,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             let text = if rows.is_empty() {
                 "No machines. Add one with `forge machine add NAME`.".to_owned()
             } else {
-                table(&["NAME", "HOST", "LABELS", "RUNS", "CONTACT"], &rows)
+                table(&["NAME", "REACHED BY", "LABELS", "RUNS", "CONTACT"], &rows)
             };
             Ok(Answer::new(page.json, text))
         }
@@ -70,6 +76,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
                 machine_id: name.into(),
                 name: None,
                 ssh: None,
+                container: None,
                 root: None,
                 labels: None,
                 caps: None,
@@ -88,7 +95,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
 
 fn row(machine: &machine::Machine) -> Vec<String> {
     let labels = machine.labels.join(", ");
-    vec![machine.name.clone(), target(&machine.ssh), labels, load(machine), contact(machine)]
+    vec![machine.name.clone(), way(machine), labels, load(machine), contact(machine)]
 }
 
 fn host_row(host: &SshHost) -> Vec<String> {
@@ -96,10 +103,47 @@ fn host_row(host: &SshHost) -> Vec<String> {
     vec![host.alias.clone(), host.target.clone(), known.to_owned()]
 }
 
-fn target(ssh: &SshConfig) -> String {
-    let user = ssh.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
-    let port = ssh.port.map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{user}{}{port}", ssh.host)
+/// How a machine is reached.
+fn way(machine: &machine::Machine) -> String {
+    match (&machine.ssh, &machine.container) {
+        (Some(ssh), _) => format!("ssh {}", ssh.destination()),
+        (None, Some(container)) => made_from(container),
+        (None, None) => machine.kind.to_string(),
+    }
+}
+
+/// What containers are made by and from.
+fn made_from(container: &ContainerConfig) -> String {
+    let ContainerConfig { engine, image, containerfile, devcontainer, .. } = container;
+    let engine = match engine {
+        ContainerEngine::Auto => "container",
+        engine => engine.as_str(),
+    };
+    let from = image.as_ref().or(containerfile.as_ref()).or(devcontainer.as_ref());
+    format!("{engine} {}", from.map_or("", String::as_str))
+}
+
+/// What containers may use and reach; nothing where nothing is said.
+fn limits(container: &ContainerConfig) -> Vec<String> {
+    let mut lines = Vec::new();
+    if container.network != ContainerNetwork::Default {
+        lines.push(format!("network   {}", container.network));
+    }
+    let limits = [
+        container.memory_mb.map(|mb| format!("{mb} MiB of memory")),
+        container.cpus.map(|cpus| format!("{cpus} processors")),
+        container.pids.map(|pids| format!("{pids} processes")),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    if !limits.is_empty() {
+        lines.push(format!("limits    {}", limits.join(", ")));
+    }
+    lines.extend(container.mounts.iter().map(|mount| {
+        let read_only = if mount.read_only { " (read-only)" } else { "" };
+        format!("mount     {} at {}{read_only}", mount.source, mount.target)
+    }));
+    lines.extend(container.user.iter().map(|user| format!("user      {user}")));
+    lines
 }
 
 fn contact(machine: &machine::Machine) -> String {
@@ -112,10 +156,11 @@ fn contact(machine: &machine::Machine) -> String {
 fn shown(machine: &machine::Machine) -> String {
     let mut lines = vec![
         format!("name      {}", machine.name),
-        format!("ssh       {}", target(&machine.ssh)),
+        format!("by        {}", way(machine)),
         format!("folder    {}", machine.root),
         format!("contact   {}", contact(machine)),
     ];
+    lines.extend(machine.container.iter().flat_map(limits));
     if !machine.labels.is_empty() {
         lines.push(format!("labels    {}", machine.labels.join(", ")));
     }
@@ -186,6 +231,19 @@ mod tests {
         assert_eq!(load(&busy), "2 of 4 (draining)");
         assert_eq!(drained(&busy), "Nothing new starts on box. 2 runs and 1 task are there.");
         assert_eq!(drained(&sample::machine(json!({}))), "Tasks may start on box again.");
+    }
+
+    #[test]
+    fn machine_of_containers_is_told_with_its_image_and_limits() {
+        let container = json!({ "image": "debian:12", "engine": "podman", "network": "none", "memory_mb": 512,
+            "mounts": [{ "source": "/a", "target": "/b" }] });
+        let machine = sample::machine(json!({ "kind": "container", "ssh": null, "container": container }));
+        assert_eq!(way(&machine), "podman debian:12");
+        let shown = shown(&machine);
+        for line in ["network   none", "limits    512 MiB of memory", "mount     /a at /b (read-only)"] {
+            assert!(shown.contains(line), "{shown}");
+        }
+        assert_eq!(way(&sample::machine(json!({}))), "ssh box.example");
     }
 
     #[test]

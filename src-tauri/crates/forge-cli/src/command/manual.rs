@@ -6,13 +6,11 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 use serde_json::json;
 
-use crate::{answer::Answer, args::Cli, error::CliError};
+use crate::{answer::Answer, args::Cli, complete, error::CliError};
 
 /// What a shell is to read, to complete the program's command line.
 pub(crate) fn completions(shell: Shell) -> Answer {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "forge", &mut script);
-    let script = String::from_utf8_lossy(&script).trim_end().to_owned();
+    let script = complete::script(&shell.to_string()).unwrap_or_default();
     Answer::new(json!({ "shell": shell.to_string(), "script": script }), script)
 }
 

@@ -96,7 +96,7 @@ impl Way {
                     }
                 }
             }
-            Connection::Remote(_) => None,
+            Connection::Remote(_) | Connection::There(_) => None,
         };
         Ok(Self { number: 0, connection, server })
     }

@@ -1,25 +1,49 @@
 //! `forge project`.
 
+use std::path::Path;
+
 use forge_api::{
     Reply,
     operations::{
-        ProjectCreate, ProjectList, ProjectRepository, ProjectRepositoryAccept, ProjectRepositoryUndo,
-        ProjectSettingsUpdate,
+        ProjectCreate, ProjectDelete, ProjectGet, ProjectList, ProjectPause, ProjectRepository,
+        ProjectRepositoryAccept, ProjectRepositoryUndo, ProjectResume, ProjectSettingsUpdate, ProjectUpdate,
     },
     ops::{
         Empty,
-        projects::{AcceptRepository, CreateProject, PatchSettings, ProjectPath, RepositoryState},
+        projects::{
+            AcceptRepository, CreateProject, DeleteProject, PatchSettings, ProjectPath, RepositoryState,
+            UpdateProject,
+        },
     },
 };
+use forge_model::{ids::ProjectId, project};
 use serde_json::json;
 
-use super::trust;
-use crate::{answer::Answer, args::Project, at::At, error::CliError, labels, place, shown::table};
+use super::{settings_of_project as settings, trust};
+use crate::{
+    answer::{Answer, confirm},
+    args::{EditProject, Project, WorkMode},
+    at::At,
+    error::CliError,
+    labels, place,
+    shown::table,
+};
+
+/// The path of a repository as its engine takes it.
+fn path_of(at: &At, path: &Path) -> Result<String, CliError> {
+    if at.connection.is_elsewhere() && path.is_relative() {
+        return Err(CliError::Usage {
+            message: format!("{} is no full path", path.display()),
+            hint: "Name the repository by its full path on the other computer.",
+        });
+    }
+    place::absolute(path)
+}
 
 pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
     match command {
         Project::Add { path, name, default_branch, machine } => {
-            let repo_path = place::absolute(&path)?;
+            let repo_path = path_of(at, &path)?;
             let machines = labels::required(machine)?;
             let new = CreateProject {
                 name,
@@ -34,13 +58,31 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
                 format!("Added {} ({}), merging to {}.", project.name, project.id, project.default_branch);
             Ok(Answer::new(project.json, text))
         }
-        Project::Edit { project, machine } => {
-            let project_id = at.project_named(&project).await?;
-            let machines = labels::required(machine)?.unwrap_or_default();
-            let patch = [("machines".to_owned(), json!(machines))].into_iter().collect();
-            let view = at.call(ProjectSettingsUpdate, PatchSettings { project_id, patch }).await?;
-            let text = format!("Tasks of {project} run on: {}.", labels::shown(&view.settings.machines));
-            Ok(Answer::new(view.json, text))
+        Project::Edit(change) => edit(at, change).await,
+        Project::Settings { prefix, own } => settings::show(at, prefix, own).await,
+        Project::Set { settings } => settings::change(at, settings::set(&settings)?).await,
+        Project::Unset { settings } => settings::change(at, settings::unset(&settings)?).await,
+        Project::Pause { named } => {
+            let project_id = named_or_usual(at, named).await?;
+            let project = at.call(ProjectPause, ProjectPath { project_id }).await?;
+            let text = format!("{} starts no new runs.", project.name);
+            Ok(Answer::new(project.json, text))
+        }
+        Project::Resume { named } => {
+            let project_id = named_or_usual(at, named).await?;
+            let project = at.call(ProjectResume, ProjectPath { project_id }).await?;
+            let text = format!("{} may start new runs again.", project.name);
+            Ok(Answer::new(project.json, text))
+        }
+        Project::Remove { project, yes } => {
+            let path = ProjectPath { project_id: at.project_named(&project).await? };
+            let found = at.call(ProjectGet, path).await?.value;
+            let question =
+                format!("Remove {} with its tasks and worktrees? The repository stays.", found.name);
+            confirm(&question, "remove the project", yes)?;
+            let done =
+                at.call(ProjectDelete, DeleteProject { project_id: found.id, confirm: found.name.clone() });
+            Ok(Answer::new(done.await?.json, format!("Removed {}. The repository stays.", found.name)))
         }
         Project::Repository { project, accept, undo } => {
             let project_id = at.project_named(&project).await?;
@@ -63,7 +105,7 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
         Project::Trust(asked) => trust::run(at, asked).await,
         Project::List => {
             let page = at.call(ProjectList, Empty {}).await?;
-            let row = |item: &forge_model::project::Project| {
+            let row = |item: &project::Project| {
                 vec![
                     item.id.to_string(),
                     item.name.clone(),
@@ -80,6 +122,50 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
             Ok(Answer::new(page.json, text))
         }
     }
+}
+
+/// The project that is named here, else the one of every command.
+async fn named_or_usual(at: &At, named: Option<String>) -> Result<ProjectId, CliError> {
+    match named {
+        Some(named) => at.project_named(&named).await,
+        None => at.project().await,
+    }
+}
+
+async fn edit(at: &At, change: EditProject) -> Result<Answer, CliError> {
+    let EditProject { project, name, default_branch, work_mode, machine } = change;
+    let project_id = at.project_named(&project).await?;
+    let machines = labels::required(machine)?;
+    let has_fields = name.is_some() || default_branch.is_some() || work_mode.is_some();
+    if !has_fields && machines.is_none() {
+        return Err(CliError::Usage {
+            message: "no change was given".to_owned(),
+            hint: "Pass --name, --default-branch, --work-mode or --machine.",
+        });
+    }
+    let mut said = Vec::new();
+    if has_fields {
+        let work_mode = work_mode.map(|mode| match mode {
+            WorkMode::DirectCommit => project::WorkMode::DirectCommit,
+            WorkMode::PullRequest => project::WorkMode::PullRequest,
+        });
+        let change = UpdateProject { project_id: project_id.clone(), name, default_branch, work_mode };
+        let changed = at.call(ProjectUpdate, change).await?;
+        let by = match changed.work_mode {
+            project::WorkMode::DirectCommit => "directly",
+            project::WorkMode::PullRequest => "by pull request",
+        };
+        said.push(format!("{} merges to {} {by}.", changed.name, changed.default_branch));
+    }
+    if let Some(machines) = machines {
+        let patch = [("machines".to_owned(), json!(machines))].into_iter().collect();
+        let change = PatchSettings { project_id: project_id.clone(), patch };
+        let view = at.call(ProjectSettingsUpdate, change).await?;
+        said.push(format!("Tasks of {project} run on: {}.", labels::shown(&view.settings.machines)));
+    }
+    // The project, whatever of it was changed.
+    let changed = at.call(ProjectGet, ProjectPath { project_id }).await?;
+    Ok(Answer::new(changed.json, said.join("\n")))
 }
 
 /// How the repository's configuration differs, or what was done about it.

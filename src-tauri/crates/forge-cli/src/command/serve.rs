@@ -1,16 +1,21 @@
 //! `forge serve`.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use forge_engine::{Observer, Work, data_folder};
-use forge_server::ServeOptions;
+use forge_server::{ServeError, ServeOptions, SocketListener};
 use serde_json::json;
+use tokio::net::TcpListener;
 
 use crate::{
     answer::put,
     args::Serve,
     connection,
     error::CliError,
+    place,
     signals::{Asked, Signals},
 };
 
@@ -22,9 +27,9 @@ pub(crate) async fn run(
 ) -> Result<(), CliError> {
     let mut signals = Signals::listen()?;
     // Nothing is begun where it could not be served; another engine on the folder says more than a port that it has.
-    let listener = match data_folder::holder(&data_dir) {
+    let listeners = match data_folder::holder(&data_dir) {
         Some(_) => None,
-        None => Some(forge_server::listen(options.port).await?),
+        None => Some(listen(&options, &data_dir).await?),
     };
     let api = tokio::select! {
         api = connection::start_engine(data_dir.clone(), observer, Work::All) => api?,
@@ -37,24 +42,26 @@ pub(crate) async fn run(
         ..ServeOptions::default()
     };
     let served = async {
-        let listener = match listener {
-            Some(listener) => listener,
-            None => forge_server::listen(options.port).await?,
+        let (listener, socket) = match listeners {
+            Some(listeners) => listeners,
+            None => listen(&options, &data_dir).await?,
         };
-        forge_server::serve_at(listener, api.clone(), serve).await
+        Ok(forge_server::serve_at(listener, socket, api.clone(), serve).await?)
     };
     let server = match served.await {
         Ok(server) => server,
         Err(error) => {
             connection::stop_engine(&api).await;
-            return Err(error.into());
+            return Err(error);
         }
     };
     let line = json!({
         "url": server.url,
+        "socket": server.socket,
         "token_file": server.token_file,
         "data_dir": data_dir,
         "pid": std::process::id(),
+        "version": env!("CARGO_PKG_VERSION"),
     });
     if !put(&line.to_string()) {
         tracing::warn!("standard output is closed; serving continues");
@@ -77,4 +84,21 @@ pub(crate) async fn run(
         }
     }
     Ok(())
+}
+
+/// Takes what is to be served at.
+async fn listen(options: &Serve, data_dir: &Path) -> Result<(TcpListener, Option<SocketListener>), CliError> {
+    let listener = forge_server::listen(options.port).await?;
+    let socket = match &options.socket {
+        Some(path) => {
+            // Its full path: whoever reads where it is may be in another folder.
+            let path = std::path::absolute(path).map_err(CliError::io("find the folder of the socket"))?;
+            if path.starts_with(data_dir) {
+                place::make(data_dir)?;
+            }
+            Some(SocketListener::bind(&path).await.map_err(ServeError::from)?)
+        }
+        None => None,
+    };
+    Ok((listener, socket))
 }

@@ -1,15 +1,17 @@
 //! `forge task`.
 
-mod show;
-
-use std::io::Read as _;
+mod change;
+mod diff;
+mod race;
+pub(super) mod show;
+pub(super) mod watch;
 
 use forge_api::{
-    Call, Reply,
+    Reply,
     operations::{
         AgentList, MachineGet, ProjectWorkflowGet, ReviewApprove, ReviewReject, TaskAction, TaskClaim,
-        TaskCreate, TaskExecutions, TaskFind, TaskFixes, TaskGet, TaskList, TaskLog, TaskRaces, TaskReviews,
-        TaskTransition, TaskTransitions, TaskUpdate,
+        TaskCreate, TaskExecutions, TaskFind, TaskFixes, TaskGet, TaskList, TaskRaces, TaskReviews,
+        TaskTransition, TaskUndo,
     },
     ops::{
         self, Empty, TaskPath,
@@ -17,7 +19,7 @@ use forge_api::{
         machines::MachinePath,
         projects::ProjectPath,
         reviews::DecideReview,
-        tasks::{ClaimTask, FindTask, ListTasks, TakeOffer, TransitionTask, UpdateTask},
+        tasks::{ClaimTask, FindTask, ListTasks, TakeOffer, TransitionTask},
     },
     read_input,
 };
@@ -26,17 +28,22 @@ use forge_model::{
     offer::Verb,
     review::ReviewConfig,
     task::{self, HolderKind, RoleHolder},
+    workflow::StateKind,
     workspace::WorkspaceStatus,
 };
 use serde_json::json;
 
 use crate::{
-    answer::{Answer, say},
-    args::{CreateTask, EditTask, Task, TaskRef, Wait},
+    answer::Answer,
+    args::{CreateTask, Task, TaskRef, Wait},
     at::At,
-    error::CliError,
-    labels, story,
+    error::{CliError, Kind},
+    labels,
+    shown::text_or_input,
 };
+
+use self::watch::act;
+use super::{approval, log};
 
 /// A task as it was answered.
 pub(super) type Found = Reply<task::Task>;
@@ -44,13 +51,13 @@ pub(super) type Found = Reply<task::Task>;
 pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
     match command {
         Task::Create(new) => create(at, new).await,
-        Task::Edit(change) => edit(at, change).await,
+        Task::Edit(change) => change::edit(at, change).await,
         Task::List { status, query, machine, limit, cursor } => {
             let project_id = at.project().await?;
             let status = (!status.is_empty()).then_some(status);
             let list = ListTasks { project_id, status, q: query, machine, limit, cursor };
             let page = at.call(TaskList, list).await?;
-            let text = show::list(&page);
+            let text = show::list(&page, !at.connection.is_own());
             Ok(Answer::new(page.json, text))
         }
         Task::Show(task) => shown(at, find(at, &task).await?).await,
@@ -95,6 +102,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
         }
         Task::Action { task, verb, reason, message, wait } => {
             let task = find(at, &task).await?;
+            require_offered(&task, &verb)?;
             // A verb is any text here, so it is read as the engine reads it.
             let mut input: TakeOffer = read_input(json!({
                 "task_id": task.id, "verb": verb, "version": task.version, "reason": reason, "message": message,
@@ -106,8 +114,59 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             input.wait = answered(at, wait);
             act(at, TaskAction, input, &task, wait).await
         }
-        Task::Log { task, log, after, limit } => read_log(at, &task, log, after, limit).await,
+        Task::Log { task, log, after, limit, follow } => {
+            read_log(at, &task, log, (after, limit), follow).await
+        }
+        Task::Assign { task, holder, role } => change::assign(at, &task, &holder, role).await,
+        Task::Message { task, message, now, with_comments } => {
+            change::message(at, &task, message, now, with_comments).await
+        }
+        Task::Prompt(task) => change::prompt(at, &task).await,
+        Task::Undo(task) => {
+            let task_id = find(at, &task).await?.value.id;
+            shown(at, at.call(TaskUndo, TaskPath { task_id }).await?).await
+        }
+        Task::Delete { task, yes } => change::delete(at, &task.into(), yes).await,
+        Task::Diff { task, path, stat, name_only } => match path {
+            Some(path) => diff::of_file(at, &task, path).await,
+            None if stat || name_only => diff::files(at, &task, name_only).await,
+            None => diff::all(at, &task).await,
+        },
+        Task::Uncomment { task, comment } => diff::uncomment(at, &task, &comment).await,
+        Task::Comments(task) => diff::comments(at, &task).await,
+        Task::Comment { task, place, text, old } => diff::comment(at, &task, &place, text, old).await,
+        Task::Moves(task) => change::moves(at, &task).await,
+        Task::Path(task) => {
+            let place = change::place(at, &task).await?;
+            let text = change::path_of(&place);
+            Ok(Answer::new(place.json, text))
+        }
+        Task::Open(task) => change::open(at, &task).await,
     }
+}
+
+/// Refuses an action that there is not, or that another command does.
+fn require_offered(task: &task::Task, verb: &str) -> Result<(), CliError> {
+    let known = Verb::ALL.iter().any(|known| known.as_str() == verb);
+    if verb == Verb::Crown.as_str() && task.offers.iter().any(|offer| offer.verb == Verb::Crown) {
+        return Err(CliError::Told {
+            kind: Kind::Usage,
+            message: "an action picks no winner".to_owned(),
+            hint: format!("Pick the winner with `forge race pick {} ENTRY`.", task.number),
+        });
+    }
+    if known {
+        return Ok(());
+    }
+    let offered: Vec<&str> = task.offers.iter().map(|offer| offer.verb.as_str()).collect();
+    Err(CliError::Told {
+        kind: Kind::Conflict,
+        message: format!("`{verb}` is no action of #{}", task.number),
+        hint: match offered.as_slice() {
+            [] => "The task is closed, and has no actions.".to_owned(),
+            offered => format!("Offered now: {}.", offered.join(", ")),
+        },
+    })
 }
 
 /// When the engine answers: at once where what follows is watched anyway, else by its own rule.
@@ -152,7 +211,7 @@ pub(super) async fn find_in(at: &At, project: Option<ProjectId>, named: &str) ->
 
 async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
     let project_id = at.project().await?;
-    let description = described(new.description)?;
+    let description = new.description.map(text_or_input).transpose()?;
     let roles = match new.agent {
         Some(agent) => {
             let holder = at.holder(&agent).await?;
@@ -174,7 +233,7 @@ async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
             .map(|checks| ReviewConfig { ci_steps: Some(checks), ..ReviewConfig::default() }),
         merge_config: None,
         task_state_config: None,
-        race: None,
+        race: race::of(at, &new.race).await?,
         machines: labels::required(new.machine)?,
         roles,
         depends_on: (!depends_on.is_empty()).then_some(depends_on),
@@ -185,39 +244,6 @@ async fn create(at: &At, new: CreateTask) -> Result<Answer, CliError> {
     let task = at.call(TaskCreate, input).await?;
     let text = format!("Created #{} {} ({}).", task.number, task.title, task.id);
     Ok(Answer::new(task.json, text))
-}
-
-/// The description that was given, or that standard input has.
-fn described(given: Option<String>) -> Result<Option<String>, CliError> {
-    if given.as_deref() != Some("-") {
-        return Ok(given);
-    }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(CliError::io("read standard input"))?;
-    Ok(Some(text))
-}
-
-async fn edit(at: &At, change: EditTask) -> Result<Answer, CliError> {
-    let task = find(at, &change.task).await?;
-    let machines = match labels::required(change.machine)? {
-        None => change.default_machine.then_some(None),
-        Some(labels) => Some(Some(labels)),
-    };
-    let input = UpdateTask {
-        task_id: task.id.clone(),
-        version: task.version,
-        title: change.title,
-        description: described(change.description)?.map(Some),
-        priority: change.priority,
-        review_config: None,
-        merge_config: None,
-        task_state_config: None,
-        race: None,
-        machines,
-        subtask_order: None,
-    };
-    let changed = at.call(TaskUpdate, input).await?;
-    shown(at, changed).await
 }
 
 async fn work_role(at: &At, project: &ProjectId) -> Result<String, CliError> {
@@ -236,6 +262,13 @@ async fn start(
     wait: Wait,
 ) -> Result<Answer, CliError> {
     let task = find(at, reference).await?;
+    // It was started before, and only the engine that worked on it is gone.
+    if agent.is_none() && watch::is_pending(at, &task).await? && is_begun(at, &task).await? {
+        if wait.is_refused() {
+            return shown(at, task).await;
+        }
+        return watch::go_on(at, &task).await;
+    }
     let agent_id = match agent {
         Some(agent) => at.holder(&agent).await?,
         None => own_holder(at, &task).await?,
@@ -250,6 +283,13 @@ async fn start(
     act(at, TaskClaim, input, &task, wait).await
 }
 
+/// Whether work on a task was begun, so that it cannot be claimed.
+async fn is_begun(at: &At, task: &task::Task) -> Result<bool, CliError> {
+    let view = at.call(ProjectWorkflowGet, ProjectPath { project_id: task.project_id.clone() }).await?;
+    let state = view.workflow.states.iter().find(|state| state.name == task.status);
+    Ok(state.is_some_and(|state| !matches!(state.kind, StateKind::Backlog | StateKind::Initial)))
+}
+
 /// Who a task is for: the holder of the role that a claim fills, else of its working role, else the only agent there
 /// is.
 async fn own_holder(at: &At, task: &task::Task) -> Result<String, CliError> {
@@ -260,6 +300,11 @@ async fn own_holder(at: &At, task: &task::Task) -> Result<String, CliError> {
             Some(RoleHolder { kind: HolderKind::User, .. }) => return Ok("user".to_owned()),
             Some(RoleHolder { kind: HolderKind::Agent, id: None }) | None => {}
         }
+    }
+    // The entries of its race work, each by an agent of its own; the role is held by one of them.
+    let race = task.race.as_ref().filter(|race| race.enabled);
+    if let Some(entry) = race.and_then(|race| race.strategies.iter().flatten().next()) {
+        return Ok(entry.agent_id.0.clone());
     }
     let agents = at.call(AgentList, Empty {}).await?;
     match agents.items.as_slice() {
@@ -275,49 +320,6 @@ async fn own_holder(at: &At, task: &task::Task) -> Result<String, CliError> {
     }
 }
 
-/// Acts, and when asked to, tells what follows until the task comes to rest.
-async fn act<C: Call>(
-    at: &At,
-    call: C,
-    input: C::Input,
-    task: &task::Task,
-    wait: Wait,
-) -> Result<Answer, CliError> {
-    let path = || TaskPath { task_id: task.id.clone() };
-    if !wait.decide(at.connection.is_own()) {
-        at.call(call, input).await?;
-        return shown(at, at.call(TaskGet, path()).await?).await;
-    }
-    let moves_before = at.call(TaskTransitions, path()).await?.items.len();
-    // Listened to before the act, so that nothing of what follows is missed.
-    let mut changes = at.connection.changes().await?;
-    let mut moves_told = 0;
-    at.call(call, input).await?;
-    at.connection.work_on(&task.id);
-    loop {
-        // Read twice around the steps: an agent that ends in between leaves new ones behind.
-        let before = at.call(TaskGet, path()).await?;
-        let transitions = at.call(TaskTransitions, path()).await?;
-        let now = at.call(TaskGet, path()).await?;
-        let all_told = moves_before + moves_told >= transitions.items.len();
-        if all_told && before.json == now.json && story::rest(&now, &transitions.items).is_some() {
-            return shown(at, now).await;
-        }
-        // One of this task's; the others change nothing here.
-        let event = loop {
-            match changes.next().await {
-                Some(event) if event["task_id"] == task.id.as_str() => break event,
-                Some(_) => {}
-                None => return Err(CliError::Interrupted),
-            }
-        };
-        moves_told += usize::from(event["type"] == "task.status_changed");
-        if let Some(sentence) = story::sentence(&event) {
-            say(&format!("#{} {sentence}", now.number));
-        }
-    }
-}
-
 async fn shown(at: &At, task: Found) -> Result<Answer, CliError> {
     let path = || TaskPath { task_id: task.id.clone() };
     let reviews = at.call(TaskReviews, path()).await?;
@@ -329,7 +331,25 @@ async fn shown(at: &At, task: Found) -> Result<Answer, CliError> {
         Some(machine_id) => Some(at.call(MachineGet, MachinePath { machine_id }).await?.value),
         None => None,
     };
-    let mut text = show::task(&task, machine.as_ref(), reviews.items.last(), &fixes.items);
+    let pending = watch::is_pending(at, &task).await?;
+    let mut depends = Vec::new();
+    for task_id in task.depends_on.clone() {
+        let on = at.call(TaskGet, TaskPath { task_id }).await?;
+        depends.push(format!("#{} {} ({})", on.number, on.title, on.status));
+    }
+    // Without an engine that stays, nobody could pass an answer on.
+    let asks = if at.connection.is_own() { Vec::new() } else { approval::open_of(at, &task).await? };
+    let agents = at.call(AgentList, Empty {}).await?.value.items;
+    let facts = show::Facts {
+        machine: machine.as_ref(),
+        review: reviews.items.last(),
+        fixes: &fixes.items,
+        asks: &asks,
+        agents: &agents,
+        depends: &depends,
+        pending,
+    };
+    let mut text = show::task(&task, &facts);
     let last = runs.items.last();
     for told in [last.and_then(show::withheld), last.and_then(show::sandbox)].into_iter().flatten() {
         text = format!("{text}\n\n{told}");
@@ -337,40 +357,33 @@ async fn shown(at: &At, task: Found) -> Result<Answer, CliError> {
     Ok(Answer::new(task.json, text))
 }
 
-/// Why a task has no run: that it was raced, or that it was not started.
-async fn without_a_run(at: &At, task: &task::Task) -> Result<CliError, CliError> {
-    let number = task.number;
-    let races = at.call(TaskRaces, TaskPath { task_id: task.id.clone() }).await?;
-    Ok(if races.items.is_empty() {
-        let message = format!("#{number} has no runs");
-        CliError::NotFound { message, hint: "Start the task with `forge task start`." }
-    } else {
-        let message = format!("#{number} was raced, and each entry is a separate task");
-        let hint = "List the entries with `forge api task_race --task NUMBER`, then pass a `task_id` to `forge task log`.";
-        CliError::NotFound { message, hint }
-    })
-}
-
 async fn read_log(
     at: &At,
     reference: &TaskRef,
     log: Option<String>,
-    after: Option<u64>,
-    limit: Option<u32>,
+    (after, limit): (Option<u64>, Option<u32>),
+    follow: bool,
 ) -> Result<Answer, CliError> {
     let task = find(at, reference).await?;
-    let log_id = match log {
-        Some(log) => log,
-        None => {
-            let runs = at.call(TaskExecutions, TaskPath { task_id: task.id.clone() }).await?.value;
-            match runs.items.into_iter().next_back() {
-                Some(run) => run.log_id,
-                None => return Err(without_a_run(at, &task).await?),
-            }
+    let task_id = task.value.id.clone();
+    if let Some(log_id) = log {
+        let read = ReadTaskLog { task_id, log_id: log_id.clone(), after, before: None, limit };
+        return log::known_page(at, read, &log_id).await;
+    }
+    let runs = at.call(TaskExecutions, TaskPath { task_id: task_id.clone() }).await?.value;
+    if let Some(run) = log::latest_work(runs.items) {
+        if follow {
+            return log::follow(at, task_id, (run.id, run.log_id), limit).await;
         }
-    };
-    let input = ReadTaskLog { task_id: task.value.id, log_id, after, before: None, limit };
-    let page = at.call(TaskLog, input).await?;
-    let text = show::log(&page);
-    Ok(Answer::new(page.json, text))
+        return log::page(at, ReadTaskLog { task_id, log_id: run.log_id, after, before: None, limit }).await;
+    }
+    // Of a raced task the entries worked.
+    let races = at.call(TaskRaces, TaskPath { task_id }).await?.value;
+    match races.items.last().and_then(log::leading) {
+        Some(entry) => log::of_entry(at, entry, limit, follow).await,
+        None => Err(CliError::NotFound {
+            message: format!("#{} has no runs", task.number),
+            hint: "Start the task with `forge task start`.",
+        }),
+    }
 }

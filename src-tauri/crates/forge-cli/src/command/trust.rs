@@ -1,7 +1,5 @@
 //! `forge project trust`: shows the files that programs run code from, and trusts them.
 
-use std::io::BufRead as _;
-
 use forge_api::{
     Reply,
     operations::{ProjectTrust, ProjectTrustAccept},
@@ -14,7 +12,7 @@ use forge_model::{
 
 use super::task;
 use crate::{
-    answer::{Answer, say},
+    answer::{Answer, confirm, say},
     args::Trust,
     at::At,
     error::CliError,
@@ -54,15 +52,8 @@ pub(crate) async fn run(at: &At, asked: Trust) -> Result<Answer, CliError> {
     }
     if !asked.yes {
         say(&shown);
-        say(&format!("\nTrust {count}? Programs may run code from these files. [y/N]"));
-        let mut answer = String::new();
-        std::io::stdin().lock().read_line(&mut answer).map_err(CliError::io("read the answer"))?;
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            return Err(CliError::Conflict {
-                message: "Could not trust the files: not confirmed.".to_owned(),
-                hint: "Answer `y`, or add --yes in scripts.",
-            });
-        }
+        let question = format!("\nTrust {count}? Programs may run code from these files.");
+        confirm(&question, "trust the files", false)?;
     }
     let seen = |file: &&TrustFile| TrustedContent { path: file.path.clone(), sha256: file.sha256.clone() };
     let files = open.iter().map(seen).collect();

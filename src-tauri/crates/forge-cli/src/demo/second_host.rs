@@ -84,8 +84,14 @@ impl SecondHost {
             options,
         };
         let root = self.folder.join("forge").to_string_lossy().into_owned();
-        let machine =
-            CreateMachine { name: NAME.to_owned(), ssh, root: Some(root), labels: None, caps: None };
+        let machine = CreateMachine {
+            name: NAME.to_owned(),
+            ssh: Some(ssh),
+            container: None,
+            root: Some(root),
+            labels: None,
+            caps: None,
+        };
         connection.call(MachineCreate, machine).await?;
         let patch = [
             ("machines".to_owned(), json!([NAME])),

@@ -8,6 +8,7 @@ use forge_model::time::Timestamp;
 use forge_store::{Store, StoreError};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
 
 use super::{app_settings, private_data};
 use crate::{EngineConfig, EngineError, World, error::Result};
@@ -74,10 +75,14 @@ async fn next_epoch(data_dir: &Path, now: Timestamp) -> io::Result<u64> {
     Ok(epoch)
 }
 
+/// The name of these data, once it is known: several who ask at once must not all write it.
+#[derive(Debug, Default)]
+struct Owner(OnceCell<String>);
+
 /// Whose programs run on machines: those of these data, wherever they were begun.
 pub(crate) async fn owner_of(world: &World) -> Result<String> {
     let path = world.data_dir().join(OWNER);
-    let named = async {
+    let name = || async {
         if let Some(owner) = read(&path).await?.map(|text| text.trim().to_owned()).filter(|it| is_owner(it)) {
             return Ok(owner);
         }
@@ -85,7 +90,8 @@ pub(crate) async fn owner_of(world: &World) -> Result<String> {
         write(&path, owner.clone()).await?;
         Ok(owner)
     };
-    named.await.map_err(EngineError::io("name these data to machines"))
+    let owner = world.part::<Owner>();
+    owner.0.get_or_try_init(name).await.cloned().map_err(EngineError::io("name these data to machines"))
 }
 
 /// A name is a part of paths there.

@@ -1,6 +1,6 @@
 //! Public methods of [`Engine`] for its life, and for Forge as a whole: settings, events, redaction.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use forge_model::ids::ProjectId;
 use forge_model::ids::TaskId;
@@ -47,8 +47,8 @@ impl Engine {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn announce(&self, url: &str) -> std::io::Result<()> {
-        start::announce(&self.world, url)
+    pub fn announce(&self, url: &str, socket: Option<&Path>) -> std::io::Result<()> {
+        start::announce(&self.world, url, socket)
     }
 
     /// Has pending work of a task and its parts done, in an engine that does only what it is told of

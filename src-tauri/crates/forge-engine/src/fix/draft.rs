@@ -1,21 +1,31 @@
 //! Drafting a fix: an agent is asked once, and its answer is read, checked and recorded.
 
+use std::{collections::HashMap, sync::Mutex};
+
 use forge_agents::{LogReader, marker_of};
 use forge_git::{GitError, Way};
+use forge_model::agent::Agent;
 use forge_model::event::EventType;
-use forge_model::execution::ExecutionStatus;
+use forge_model::execution::{Execution, ExecutionStatus};
 use forge_model::fix::{DraftStatus, FixAuthor, FixDraft, FixProposal, FixStatus};
+use forge_model::ids::ReviewId;
 use forge_model::log::EntryKind;
 use forge_model::postmortem::PostmortemCause;
 use forge_prompt::fix::SHOWN_BYTES;
 use forge_reading::patch::{MAX_ANSWER_BYTES, Patch, PatchRefusal, read_patch};
 use forge_store::table::tasks::TaskRow;
 use serde_json::json;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
-    core::{self, context::is_closed, world::cx::Cx},
+    core::{
+        self,
+        context::{ProjectContext, is_closed},
+        sync::locked,
+        world::cx::Cx,
+    },
     error::Result,
     fix::{
         drafter,
@@ -23,16 +33,73 @@ use crate::{
         superseded::supersede_all,
     },
     guarded,
+    run::memo::KeptLaunch,
 };
+
+/// How far an earlier engine came with a draft.
+pub(crate) enum Progress {
+    /// Nobody was asked.
+    Unasked,
+    /// The agent is at work.
+    Asked(Box<Execution>, Box<KeptLaunch>),
+    /// The agent has answered.
+    Answered(Box<Execution>),
+}
+
+/// Drafts that this engine is at, by the review. Whoever waits for one waits until its sender is gone.
+#[derive(Debug, Default)]
+struct AtWork(Mutex<HashMap<ReviewId, watch::Receiver<()>>>);
 
 /// Has a fix drafted, judges it, and writes down what came of it. Nothing when nothing did, or when Forge ends.
 pub(crate) async fn draft_fix(
     world: &World,
+    draft: FixDraft,
+    progress: Progress,
+    cancel: &CancellationToken,
+) -> Result<Option<FixProposal>> {
+    let (ends, over) = watch::channel(());
+    let review = draft.review_id.clone();
+    locked(&world.part::<AtWork>().0).insert(review.clone(), over);
+    let drafted = tokio::select! {
+        biased;
+        // Dropped, the agent goes on with its keeper.
+        () = world.inner.leave.cancelled() => Ok(None),
+        drafted = draft_and_record(world, draft, progress, cancel) => drafted,
+    };
+    locked(&world.part::<AtWork>().0).remove(&review);
+    drop(ends);
+    drafted
+}
+
+/// The proposal for a review whose draft was begun before, once that is over; none when nothing came of it, or when
+/// cancelled first.
+pub(crate) async fn drafted_before(
+    world: &World,
+    review: &ReviewId,
+    cancel: &CancellationToken,
+) -> Result<Option<FixProposal>> {
+    let at_work = locked(&world.part::<AtWork>().0).get(review).cloned();
+    if let Some(mut over) = at_work {
+        tokio::select! {
+            () = cancel.cancelled() => return Ok(None),
+            () = async { while over.changed().await.is_ok() {} } => {}
+        }
+    }
+    let mut conn = world.store().read().await?;
+    let Some(draft) = conn.fixes().draft_of(review).await? else { return Ok(None) };
+    let Some(fix_id) = draft.fix_id.filter(|_| draft.status == DraftStatus::Drafted) else { return Ok(None) };
+    let fix = conn.fixes().get(&draft.task_id, &fix_id).await?;
+    Ok(fix.filter(|fix| fix.status == FixStatus::Drafted))
+}
+
+async fn draft_and_record(
+    world: &World,
     mut draft: FixDraft,
+    progress: Progress,
     cancel: &CancellationToken,
 ) -> Result<Option<FixProposal>> {
     let tried = guarded(async {
-        let drafted = try_draft(world, &mut draft, cancel).await;
+        let drafted = Box::pin(try_draft(world, &mut draft, progress, cancel)).await;
         if world.inner.shutdown.is_cancelled() && drafted.is_err() {
             return None;
         }
@@ -99,20 +166,42 @@ async fn record_draft(
 async fn try_draft(
     world: &World,
     draft: &mut FixDraft,
+    progress: Progress,
     cancel: &CancellationToken,
 ) -> std::result::Result<FixProposal, Undrafted> {
-    let (task, context, agent, title, judged) = {
+    let (task, context, agent) = {
         let mut conn = world.store().read().await?;
         let (task, context) = core::load::load(world, &mut conn, &draft.task_id, None).await?;
-        // In a race that is the entry, which has the check's log.
-        let judged = conn.reviews().task_of(&draft.review_id).await?;
-        let judged = judged.unwrap_or_else(|| task.id.clone());
         let agent = conn.agents().get(&draft.agent_id).await?;
         let agent = agent.ok_or_else(|| EngineError::not_found("agent", &draft.agent_id))?;
-        let title = task.title.clone();
-        (task, context, agent, title, judged)
+        (task, context, agent)
     };
-    let repo = core::repository::repo(world, &context).await?;
+    let of = (&task, &*context, &agent);
+    let execution = match progress {
+        Progress::Unasked => ask(world, of, draft, cancel).await?,
+        Progress::Asked(execution, kept) => {
+            drafter::go_on(world, of, draft, (*execution, kept), cancel).await?
+        }
+        Progress::Answered(execution) => *execution,
+    };
+    if execution.status != ExecutionStatus::Finished {
+        let why = execution.error.map_or_else(|| "stopped".to_owned(), |error| error.message);
+        return Err(Undrafted::NoAnswer { agent: agent.name, why });
+    }
+    judge(world, (&task, &context, agent), draft, execution).await
+}
+
+/// Asks the drafter for a patch of the file.
+async fn ask(
+    world: &World,
+    (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
+    draft: &mut FixDraft,
+    cancel: &CancellationToken,
+) -> std::result::Result<Execution, Undrafted> {
+    // In a race that is the entry, which has the check's log.
+    let judged = world.store().read().await?.reviews().task_of(&draft.review_id).await?;
+    let judged = judged.unwrap_or_else(|| task.id.clone());
+    let repo = core::repository::repo(world, context).await?;
     let limit = u64::try_from(SHOWN_BYTES).unwrap_or(u64::MAX);
     let content = match repo.file_at(&draft.base_commit, &draft.file, limit).await {
         Err(GitError::TooLarge { size, .. }) => {
@@ -125,22 +214,28 @@ async fn try_draft(
     };
     let log_id = format!("check-{}-{}", draft.review_id, draft.gate.step);
     let output = output_of(world, &task.project_id, &judged, &log_id).await?;
-    let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
     let asked = forge_prompt::fix::FixPrompt {
-        title: &title,
+        title: &task.title,
         gate: &draft.gate,
         output: &output,
         path: &draft.file,
         content: &content,
-        max_lines,
+        max_lines: context.settings.inner_loop.auto_fix.max_changed_lines,
     };
     let prompt = forge_prompt::fix::fix_prompt(&asked);
-    let execution = drafter::run_drafter(world, (&task, &context, &agent), draft, &prompt, cancel).await?;
-    if execution.status != ExecutionStatus::Finished {
-        let why = execution.error.map_or_else(|| "stopped".to_owned(), |error| error.message);
-        return Err(Undrafted::NoAnswer { agent: agent.name, why });
-    }
-    let answer = read_answer(world, &task, &execution.log_id, &draft.file, max_lines).await?;
+    drafter::run_drafter(world, (task, context, agent), draft, &prompt, cancel).await
+}
+
+/// Reads and checks what the drafter answered.
+async fn judge(
+    world: &World,
+    (task, context, agent): (&TaskRow, &ProjectContext, Agent),
+    draft: &FixDraft,
+    execution: Execution,
+) -> std::result::Result<FixProposal, Undrafted> {
+    let max_lines = context.settings.inner_loop.auto_fix.max_changed_lines;
+    let repo = core::repository::repo(world, context).await?;
+    let answer = read_answer(world, task, &execution.log_id, &draft.file, max_lines).await?;
     let patch = answer.map_err(Undrafted::NoPatch)?;
     let applied = (patch.text.as_str(), Way::Forward);
     match repo.patched(&draft.base_commit, &draft.file, applied, "a drafted fix", FORGE).await {
@@ -156,7 +251,7 @@ async fn try_draft(
     let now = world.now();
     Ok(FixProposal {
         fix_id,
-        task_id: task.id,
+        task_id: task.id.clone(),
         execution_id: execution.id,
         review_id: draft.review_id.clone(),
         base_commit: draft.base_commit.clone(),

@@ -39,7 +39,12 @@ use crate::{
     error::Result,
     fix::proposal::Undrafted,
     program,
-    run::{self, end::write_end, given::limits_of},
+    run::{
+        self,
+        end::write_end,
+        given::limits_of,
+        memo::{KeptLaunch, LaunchMemo},
+    },
     trust::{self, Start, branch_tip},
 };
 
@@ -48,7 +53,15 @@ const MOST_TIME: Duration = Duration::from_secs(600);
 /// From the gentle signal to the kill.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs the drafter to its end.
+/// What a draft is begun with.
+enum Begun<'a> {
+    /// Its program is started.
+    Anew { prompt: &'a str, cost: Option<CostLimit> },
+    /// Its program was started by an earlier engine, and went on.
+    Earlier(Box<KeptLaunch>),
+}
+
+/// Asks the drafter and runs it to its end.
 pub(crate) async fn run_drafter(
     world: &World,
     (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
@@ -74,11 +87,31 @@ pub(crate) async fn run_drafter(
     if cost.as_ref().is_some_and(|limit| limit.left_micro_usd == 0) {
         return Err(Undrafted::CostLimit);
     }
-    let mut execution = record_drafter(world, task, agent, draft, id).await?;
+    let execution = record_drafter(world, task, agent, draft, id).await?;
+    run_to_end(world, (task, context, agent), draft, execution, Begun::Anew { prompt, cost }, cancel).await
+}
+
+/// Goes on with a drafter that went on while no engine was there.
+pub(crate) async fn go_on(
+    world: &World,
+    of: (&TaskRow, &ProjectContext, &Agent),
+    draft: &FixDraft,
+    (execution, kept): (Execution, Box<KeptLaunch>),
+    cancel: &CancellationToken,
+) -> std::result::Result<Execution, Undrafted> {
+    run_to_end(world, of, draft, execution, Begun::Earlier(kept), cancel).await
+}
+
+async fn run_to_end(
+    world: &World,
+    (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
+    draft: &FixDraft,
+    mut execution: Execution,
+    begun: Begun<'_>,
+    cancel: &CancellationToken,
+) -> std::result::Result<Execution, Undrafted> {
     let folder = draft_folder(world, &execution.id);
-    let ran =
-        run_in_folder(world, (task, context, agent), draft, (&execution, prompt), &folder, cost, cancel);
-    let ran = ran.await;
+    let ran = run_in_folder(world, (task, context, agent), draft, &execution, &folder, begun, cancel).await;
     if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
         tracing::warn!(%error, folder = %folder.display(), "failed to remove the folder of a draft");
     }
@@ -86,12 +119,14 @@ pub(crate) async fn run_drafter(
         Ok((outcome, cost)) => {
             let end = || end_drafter(world, task, &execution, &outcome, cost.clone(), cancel);
             execution = core::disk::with_patience(world, end).await?;
+            run::kept::forget_processes(world, &execution.id).await;
             Ok(execution)
         }
         Err(error) => {
             let failed = RunOutcome::failed(AgentError::Cancelled);
             let end = || end_drafter(world, task, &execution, &failed, Ledger::default().cost(), cancel);
             core::disk::with_patience(world, end).await?;
+            run::kept::forget_processes(world, &execution.id).await;
             Err(error.into())
         }
     }
@@ -102,6 +137,7 @@ pub(crate) async fn end_draft(world: &World, draft: &FixDraft) {
     let Some(id) = &draft.execution_id else { return };
     run::running::forget_draft(world, id);
     sweep(&marker_of(id.as_str()), GRACE).await;
+    run::kept::forget_processes(world, id).await;
     let folder = draft_folder(world, id);
     if let Err(error) = tokio::fs::remove_dir_all(&folder).await
         && error.kind() != ErrorKind::NotFound
@@ -167,28 +203,28 @@ async fn run_in_folder(
     world: &World,
     (task, context, agent): (&TaskRow, &ProjectContext, &Agent),
     draft: &FixDraft,
-    (execution, prompt): (&Execution, &str),
+    execution: &Execution,
     folder: &Path,
-    cost: Option<CostLimit>,
+    begun: Begun<'_>,
     cancel: &CancellationToken,
 ) -> Result<(RunOutcome, Cost)> {
     let tree = folder.join("tree");
     let prompt_file = folder.join("prompt.md");
-    let copy = tree.join(&draft.file);
-    let repo = core::repository::repo(world, context).await?;
-    require_trust_of_draft(world, context, &repo, draft).await?;
-    let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
-    let prompt = &*core::redaction::redactor_in(world, context).text(prompt);
-    let make = async {
-        tokio::fs::create_dir_all(copy.parent().unwrap_or(&tree)).await?;
-        private_data::write(&copy, content).await?;
-        private_data::write(&prompt_file, prompt).await
+    let (memo, kept) = match begun {
+        Begun::Anew { prompt, cost } => {
+            let prompt = core::redaction::redactor_in(world, context).text(prompt).into_owned();
+            make_folder(world, context, draft, &tree, (&prompt_file, &prompt)).await?;
+            (memo_of(agent, prompt, cost), 0)
+        }
+        Begun::Earlier(kept) => (kept.memo, kept.processes),
     };
-    make.await.map_err(EngineError::io("create the folder of a draft"))?;
     let (id, log_dir) = (execution.id.as_str(), world.log_dir(&task.project_id, &task.id));
     let environment = core::environment::agent_environment(world, Some(context), agent, None).await?;
     let redactor = environment.redactor();
     let log = LogWriter::open(&log_dir, id, id, DEFAULT_CAP_BYTES, Arc::clone(redactor))?;
+    if kept > 0 {
+        log.tell_again();
+    }
     let here = Subject::command_in(None, &Location::Here, cancel);
     let subject = Subject { agent: Some(agent), folders: vec![folder.to_owned()], ..here };
     let confined = core::confinement::confine(world, context, &environment, subject).await?;
@@ -204,19 +240,17 @@ async fn run_in_folder(
     let mut tx = world.store().write().await?;
     tx.executions_mut().set_withheld(&execution.id, &environment.withheld_names()).await?;
     tx.commit().await?;
-    let limits = limits_of(agent);
-    let wall_clock = Some(limits.wall_clock.map_or(MOST_TIME, |own| own.min(MOST_TIME)));
     let launch = Launch {
         execution_id: id.to_owned(),
         task_id: task.id.0.clone(),
         keeper: world.keeper().clone(),
         process: 1,
-        kept: 0,
-        memo: Vec::new(),
+        kept,
+        memo: memo.to_bytes(),
         log: log.clone(),
-        config: agent.config.clone(),
-        model: agent.model.clone(),
-        prompt: prompt.to_owned(),
+        config: memo.config,
+        model: memo.model,
+        prompt: memo.prompt,
         prompt_file,
         worktree: tree,
         given: None,
@@ -224,23 +258,26 @@ async fn run_in_folder(
         env,
         shell: environment.shell().to_vec(),
         sandbox: confinement.sandbox(),
-        limits: Limits { wall_clock, cost, ..limits },
+        limits: memo.limits,
         grace: GRACE,
-        session: SessionRequest::New,
-        carry: None,
-        role: ExecutionRole::Drafter,
-        permissions: PermissionMode::ReadOnly,
-        mcp: None,
+        session: memo.session,
+        carry: memo.carry,
+        role: memo.role,
+        permissions: memo.permissions,
+        mcp: memo.mcp,
         started: Box::new(|_| {}),
     };
     let (control, handle, told) = Control::new(cancel.child_token());
     run::running::keep_draft(world, &execution.id, handle.clone());
     let listening = run::events::listen_to_run(world, task.id.clone(), execution.id.clone(), handle, told);
     world.point("draft.starting");
-    let outcome = redacted_outcome(log.redactor(), adapter(agent.adapter).run(launch, &control).await);
+    if kept > 0 {
+        run::adopted::tell_again(world, &task.id, &execution.id).await?;
+    }
+    let outcome = redacted_outcome(log.redactor(), adapter(memo.adapter).run(launch, &control).await);
     drop(control);
     run::running::forget_draft(world, &execution.id);
-    run::kept::forget_processes(world, &execution.id).await;
+    world.point("draft.ended");
     let cost = listening.over().await?.cost();
     drop(growth);
     confinement.note_refusals(&log);
@@ -249,6 +286,43 @@ async fn run_in_folder(
     }
     program::log::close_log(world, log).await?;
     Ok((outcome, cost))
+}
+
+/// Makes the folder that a drafter works in, with a copy of the file.
+async fn make_folder(
+    world: &World,
+    context: &ProjectContext,
+    draft: &FixDraft,
+    tree: &Path,
+    (prompt_file, prompt): (&Path, &str),
+) -> Result<()> {
+    let copy = tree.join(&draft.file);
+    let repo = core::repository::repo(world, context).await?;
+    require_trust_of_draft(world, context, &repo, draft).await?;
+    let content = repo.file_at(&draft.base_commit, &draft.file, u64::MAX).await?.unwrap_or_default();
+    let make = async {
+        tokio::fs::create_dir_all(copy.parent().unwrap_or(tree)).await?;
+        private_data::write(&copy, content).await?;
+        private_data::write(prompt_file, prompt).await
+    };
+    make.await.map_err(EngineError::io("create the folder of a draft"))
+}
+
+fn memo_of(agent: &Agent, prompt: String, cost: Option<CostLimit>) -> LaunchMemo {
+    let limits = limits_of(agent);
+    let wall_clock = Some(limits.wall_clock.map_or(MOST_TIME, |own| own.min(MOST_TIME)));
+    LaunchMemo {
+        adapter: agent.adapter,
+        config: agent.config.clone(),
+        model: agent.model.clone(),
+        prompt,
+        session: SessionRequest::New,
+        carry: None,
+        role: ExecutionRole::Drafter,
+        permissions: PermissionMode::ReadOnly,
+        limits: Limits { wall_clock, cost, ..limits },
+        mcp: None,
+    }
 }
 
 /// The folder of a draft holds one file of the commit, which may be one that programs start with. The project's own

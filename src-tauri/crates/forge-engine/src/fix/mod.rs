@@ -1,8 +1,8 @@
 //! Drafted fixes: what is drafted, its record, and its export under `.forge/`.
 //!
 //! A draft is made beside the task: it holds up nothing, takes no place of an agent, and sees a copy of one file of
-//! the reviewed commit. It is recorded in the transaction that ends the failed check, at most once per review; one
-//! that the end of Forge cuts short is dropped. Git has accepted the patch before it is proposed.
+//! the reviewed commit. It is recorded in the transaction that ends the failed check, at most once per review. One whose
+//! agent went on while no engine was there is gone on with; one that had no agent yet is dropped. Git has accepted the patch before it is proposed.
 
 pub(crate) mod command;
 pub(crate) mod contribution;
@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use forge_agents::adapter;
 use forge_model::agent::Agent;
 use forge_model::event::EventType;
+use forge_model::execution::ExecutionStatus;
 use forge_model::fix::{DraftStatus, FixDraft, FixGate, MAX_FAILURE_IDS};
 use forge_model::review::{Review, ReviewStep};
 use forge_model::workspace::Workspace;
@@ -36,11 +37,12 @@ use crate::{
     error::Result,
     fix::{
         command::recover_half_applied,
-        draft::{draft_fix, lose_drafter},
+        draft::{Progress, draft_fix, lose_drafter},
         proposal::{Undrafted, output_of},
         superseded::supersede_fixes,
     },
     review::checks::changed_since_target,
+    run,
 };
 
 impl<E: Into<EngineError>> From<E> for Undrafted {
@@ -145,11 +147,15 @@ async fn drafter(world: &World, context: &ProjectContext, task: &TaskRow) -> Res
 
 /// Drafts beside the task. Called after the commit that wrote the draft down.
 pub(crate) fn start_draft(world: &World, draft: FixDraft) {
+    go_on_with_draft(world, draft, Progress::Unasked);
+}
+
+fn go_on_with_draft(world: &World, draft: FixDraft, progress: Progress) {
     let world = world.clone();
     core::guarded::in_background(&world.clone(), async move {
         let cancel = world.inner.shutdown.child_token();
         let (review, task) = (draft.review_id.clone(), draft.task_id.clone());
-        match draft_fix(&world, draft, &cancel).await {
+        match draft_fix(&world, draft, progress, &cancel).await {
             Ok(Some(fix)) => supersede_fixes(&world, &fix.task_id).await,
             Ok(None) => {}
             Err(error) => {
@@ -160,10 +166,33 @@ pub(crate) fn start_draft(world: &World, draft: FixDraft) {
     });
 }
 
-/// Settles what an earlier process left: drafts are dropped, what was about to be applied is or is not.
+/// What an earlier engine left of a draft.
+async fn progress_of(world: &World, draft: &FixDraft) -> Result<Progress> {
+    let Some(id) = &draft.execution_id else { return Ok(Progress::Unasked) };
+    let kept = run::kept::take_draft(world, id);
+    let row = world.store().read().await?.executions().get(id).await?;
+    let Some(execution) = row.map(|row| row.execution) else { return Ok(Progress::Unasked) };
+    if execution.status.is_over() && kept.is_some() {
+        run::kept::forget_processes(world, id).await;
+    }
+    Ok(match (execution.status, kept) {
+        (ExecutionStatus::Finished, _) => Progress::Answered(Box::new(execution)),
+        (status, Some(kept)) if !status.is_over() => Progress::Asked(Box::new(execution), Box::new(kept)),
+        _ => Progress::Unasked,
+    })
+}
+
+/// Settles what an earlier process left: a draft whose agent is at work or has answered is gone on with, another is
+/// dropped, since what it was begun with is not known; what was about to be applied is or is not.
 pub(crate) async fn recover_fixes(world: &World) -> Result<()> {
     let open = world.store().read().await?.fixes().open_drafts().await?;
     for mut draft in open {
+        let progress = progress_of(world, &draft).await?;
+        if !matches!(progress, Progress::Unasked) {
+            tracing::info!(task = %draft.task_id, review = %draft.review_id, "a draft went on while no engine was there");
+            go_on_with_draft(world, draft, progress);
+            continue;
+        }
         let mut tx = world.store().write().await?;
         lose_drafter(&mut Cx::of(world, &mut tx), &draft).await?;
         draft.status = DraftStatus::Dropped;

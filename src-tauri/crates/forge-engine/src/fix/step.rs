@@ -18,7 +18,11 @@ use crate::{
         },
     },
     error::Result,
-    fix::{self, command::Fixing},
+    fix::{
+        self,
+        command::Fixing,
+        draft::{self, Progress},
+    },
     review, workspace,
 };
 
@@ -192,10 +196,12 @@ pub(crate) async fn fix_in_place(
     let mut tx = world.store().write().await?;
     let first = tx.fixes_mut().begin_draft(&draft).await?;
     tx.commit().await?;
-    if !first {
-        return Ok(None);
-    }
-    let Some(fix) = super::draft::draft_fix(world, draft, cancel).await? else { return Ok(None) };
+    let drafted = if first {
+        draft::draft_fix(world, draft, Progress::Unasked, cancel).await?
+    } else {
+        draft::drafted_before(world, &review.id, cancel).await?
+    };
+    let Some(fix) = drafted else { return Ok(None) };
     let of = Fixing { context: &s.context, task: &s.task, workspace };
     let actor = Actor::System { cause: Cause::Review };
     let fix = match super::command::land_fix(world, &of, fix, actor, false).await {

@@ -195,7 +195,11 @@ async fn prepare_trial(world: &World, project: &ProjectId, request: HookTestRequ
             let saved = context.settings.lifecycle_hooks.of(event);
             let place = usize::try_from(index).unwrap_or(usize::MAX);
             saved.get(place).cloned().ok_or_else(|| {
-                let message = format!("`{event}` has {} hooks, counted from 0", saved.len());
+                let count = forge_model::words::counted(saved.len() as u64, "hook", "hooks");
+                let message = match saved.len() {
+                    0 => format!("`{event}` has no hooks"),
+                    _ => format!("`{event}` has {count}, counted from 0"),
+                };
                 EngineError::invalid("hook_index", message)
             })?
         }

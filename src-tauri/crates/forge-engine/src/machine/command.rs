@@ -1,6 +1,7 @@
 //! Adding, changing, removing and listing machines.
 
 use forge_model::ids::MachineId;
+use forge_model::machine::container::ContainerConfig;
 use forge_model::machine::{DEFAULT_ROOT, Machine, MachineCaps, MachineContact, MachineKind, SshConfig};
 
 use crate::{
@@ -20,6 +21,8 @@ pub struct MachineChange {
     pub name: Option<String>,
     /// How `ssh` reaches it.
     pub ssh: Option<SshConfig>,
+    /// How its containers are made.
+    pub container: Option<ContainerConfig>,
     /// The folder of Forge there.
     pub root: Option<String>,
     /// What tasks ask for.
@@ -45,12 +48,18 @@ pub(crate) async fn machine(world: &World, id: &MachineId) -> Result<Machine> {
 /// Adds a machine.
 pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<Machine> {
     let required = |field: &str| EngineError::invalid(field, "is required");
+    let kind = match (&new.ssh, &new.container) {
+        (Some(_), _) => MachineKind::Ssh,
+        (None, Some(_)) => MachineKind::Container,
+        (None, None) => return Err(EngineError::invalid("ssh", "is required, or `container`")),
+    };
     let now = world.now();
     let machine = Machine {
         id: world.new_id(),
         name: new.name.clone().ok_or_else(|| required("name"))?,
-        kind: MachineKind::Ssh,
-        ssh: new.ssh.clone().ok_or_else(|| required("ssh"))?,
+        kind,
+        ssh: None,
+        container: None,
         root: DEFAULT_ROOT.to_owned(),
         labels: Vec::new(),
         caps: MachineCaps::default(),
@@ -69,9 +78,19 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
 /// Changes a machine.
 pub(crate) async fn update_machine(world: &World, id: &MachineId, change: MachineChange) -> Result<Machine> {
     let found = machine(world, id).await?;
-    let way = (found.ssh.clone(), found.root.clone());
+    let way = (found.ssh.clone(), found.container.clone(), found.root.clone());
+    let engine = |machine: Option<&ContainerConfig>| machine.map(|container| container.engine);
+    let changes_engine =
+        change.container.is_some() && engine(change.container.as_ref()) != engine(found.container.as_ref());
+    if changes_engine && found.container.is_some() && found.tasks > 0 {
+        let message = format!(
+            "containers of tasks are on {}: drain it, and close those tasks or reset their workspaces first",
+            found.name
+        );
+        return Err(EngineError::conflict(ConflictCode::InUse, message));
+    }
     let written = write_machine(world, found, change).await?;
-    if way != (written.ssh.clone(), written.root.clone()) {
+    if way != (written.ssh.clone(), written.container.clone(), written.root.clone()) {
         // The way that was found leads elsewhere now.
         contacts::forget(world, &written.id);
     }
@@ -99,8 +118,11 @@ pub(crate) async fn delete_machine(world: &World, id: &MachineId) -> Result<()> 
 
 async fn write_machine(world: &World, mut machine: Machine, change: MachineChange) -> Result<Machine> {
     machine.name = change.name.unwrap_or(machine.name).trim().to_owned();
-    machine.ssh = change.ssh.unwrap_or(machine.ssh);
-    machine.ssh.host = machine.ssh.host.trim().to_owned();
+    machine.ssh = change.ssh.or(machine.ssh);
+    machine.container = change.container.or(machine.container);
+    if let Some(ssh) = &mut machine.ssh {
+        ssh.host = ssh.host.trim().to_owned();
+    }
     machine.root = change.root.unwrap_or(machine.root).trim().trim_end_matches('/').to_owned();
     machine.labels = change.labels.unwrap_or(machine.labels);
     machine.caps = change.caps.unwrap_or(machine.caps);

@@ -1,120 +1,133 @@
 //! What follows when a machine can be reached again, or cannot be reached any more.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    sync::{Arc, Mutex},
+    collections::{BTreeSet, HashSet},
+    sync::Mutex,
 };
 
-use forge_agents::marker_of;
-use forge_keeper::{Connector as _, TransferError};
+use forge_keeper::Connector as _;
 use forge_model::event::EventType;
 use forge_model::ids::{MachineId, TaskId};
+use forge_model::machine::{Machine, MachineKind};
 use forge_model::task::WaitReason;
 use forge_store::Tx;
 use serde_json::{Value, json};
 
 use crate::{
-    EngineError, World,
+    World,
     core::{
-        self,
-        guarded::in_background,
-        location::{
-            contacts::{self, Asked},
-            left_there,
-        },
+        self, lent_folders,
+        location::{asked::Asked, contacts, keeper_id::KeeperId},
         sync::locked,
     },
     error::Result,
 };
 
-use super::placement::{self, Candidate, WaitFor};
+use super::{
+    clearing::{clear_up_in_turn, until_end},
+    containers,
+    placement::{self, Candidate, WaitFor},
+};
 
 /// The setting of Forge as a whole that names the machines on which something is left of tasks that are not there any
 /// more.
 const LEFT_ON: &str = "left_on_machines";
 
-/// Whose turn it is to clear up on a machine.
+/// Keepers that somebody waits for on behalf of tasks.
 #[derive(Default)]
-struct Turns(Mutex<HashMap<MachineId, Arc<tokio::sync::Mutex<()>>>>);
-
-/// Machines that somebody waits for on behalf of tasks.
-#[derive(Default)]
-struct Awaited(Mutex<HashSet<MachineId>>);
+struct Awaited(Mutex<HashSet<KeeperId>>);
 
 /// At start: machines on which something may go on are asked, which tells them that this engine is there.
 pub(crate) async fn ask_all(world: &World) -> Result<()> {
     let left = read_left(core::app_settings::app_setting(world, LEFT_ON).await?);
-    for machine in world.store().read().await?.machines().list().await? {
-        if left.contains(machine.id.as_str()) {
-            clear_up_later(world, &machine.id);
-            continue;
+    let mut conn = world.store().read().await?;
+    for machine in conn.machines().list().await? {
+        match machine.kind {
+            MachineKind::Ssh if left.contains(machine.id.as_str()) => clear_up_all_later(world, &machine.id),
+            MachineKind::Ssh if machine.tasks == 0 && machine.runs == 0 => {}
+            MachineKind::Ssh => ask(world, &machine, None),
+            MachineKind::Container => {
+                for workspace in conn.workspaces().present().await? {
+                    let is_here = workspace.machine_id.as_ref() == Some(&machine.id);
+                    if is_here && lent_folders::is_there(&workspace) {
+                        ask(world, &machine, Some(&workspace.task_id));
+                    }
+                }
+            }
         }
-        if machine.tasks == 0 && machine.runs == 0 {
-            continue;
-        }
-        let world = world.clone();
-        until_end(&world.clone(), async move {
-            // What comes of it is told by the contact itself.
-            let _ = contacts::asked(&world, &machine).await?.ssh.connect().await;
-            Ok(())
-        });
     }
+    drop(conn);
+    containers::keep_swept(world);
     Ok(())
+}
+
+/// Asks a machine, or the container of a task on it. What comes of it is told by the contact itself.
+fn ask(world: &World, machine: &Machine, task: Option<&TaskId>) {
+    let (world, machine) = (world.clone(), machine.clone());
+    // Of a machine that is asked for all, it does not matter which task it is.
+    let task = task.cloned().unwrap_or_else(|| TaskId(String::new()));
+    until_end(&world.clone(), async move {
+        let _ = contacts::asked(&world, &machine, &task).await?.link.connect().await;
+        Ok(())
+    });
 }
 
 /// Tells the tasks on a machine, and clears up there what is nobody's any more.
-pub(crate) async fn changed(world: &World, machine: &MachineId, is_live: bool) -> Result<()> {
-    tell_tasks(world, machine, is_live).await?;
-    if is_live && let Some(asked) = contacts::known(world, machine) {
-        let (world, machine) = (world.clone(), machine.clone());
-        until_end(&world.clone(), async move { clear_up(&world, &machine, &asked).await });
+pub(crate) async fn changed(world: &World, keeper: &KeeperId, is_live: bool) -> Result<()> {
+    tell_tasks(world, keeper, is_live).await?;
+    if is_live && let Some(asked) = contacts::known(world, keeper) {
+        let world = world.clone();
+        until_end(&world.clone(), async move { clear_up(&world, &asked).await });
     }
     Ok(())
 }
 
-/// Clears up on a machine as soon as it can be reached, also by a later engine.
-pub(crate) fn clear_up_later(world: &World, machine: &MachineId) {
+/// Clears up what a machine has of a task, as soon as it can be reached, also by a later engine.
+pub(crate) async fn clear_up_later(world: &World, machine: &MachineId, task: &TaskId) -> Result<()> {
+    let found = world.store().read().await?.machines().get(machine).await?;
+    match found.filter(|found| found.kind == MachineKind::Container) {
+        Some(found) => {
+            let (world, task) = (world.clone(), task.clone());
+            until_end(&world.clone(), async move { containers::clear_up(&world, &found, &task).await });
+        }
+        None => clear_up_all_later(world, machine),
+    }
+    Ok(())
+}
+
+/// The same for all that the keeper of a machine has of any task.
+fn clear_up_all_later(world: &World, machine: &MachineId) {
     let (world, machine) = (world.clone(), machine.clone());
     until_end(&world.clone(), async move {
         let found = world.store().read().await?.machines().get(&machine).await?;
         let Some(found) = found else { return Ok(()) };
         note_left(&world, |left| left.insert(machine.0.clone())).await?;
-        let asked = contacts::asked(&world, &found).await?;
-        asked.ssh.reachable().await;
-        clear_up(&world, &machine, &asked).await
+        let asked = contacts::asked(&world, &found, &TaskId(String::new())).await?;
+        asked.link.reachable().await;
+        clear_up(&world, &asked).await
     });
 }
 
 /// Has somebody wait for a machine that tasks wait for, and wakes these when it can be reached.
 pub(crate) fn reconnect_later(world: &World, machine: &MachineId) {
-    if !locked(&world.part::<Awaited>().0).insert(machine.clone()) {
-        return;
+    for asked in contacts::all_known(world, machine).into_iter().filter(Asked::is_unreachable) {
+        if !locked(&world.part::<Awaited>().0).insert(asked.id.clone()) {
+            continue;
+        }
+        let world = world.clone();
+        until_end(&world.clone(), async move {
+            tokio::select! {
+                () = asked.link.reachable() => {}
+                // It is reached by another way now, if at all.
+                () = asked.over.cancelled() => {}
+            }
+            locked(&world.part::<Awaited>().0).remove(&asked.id);
+            // Behind whoever is about to write that a task waits.
+            drop(world.store().write().await?);
+            core::scheduler::wake_waiting(&world);
+            Ok(())
+        });
     }
-    let (world, machine) = (world.clone(), machine.clone());
-    until_end(&world.clone(), async move {
-        if let Some(asked) = contacts::known(&world, &machine) {
-            asked.ssh.reachable().await;
-        }
-        locked(&world.part::<Awaited>().0).remove(&machine);
-        // Behind whoever is about to write that a task waits.
-        drop(world.store().write().await?);
-        core::scheduler::wake_waiting(&world);
-        Ok(())
-    });
-}
-
-/// Does something about a machine beside everything else, until this engine ends.
-fn until_end(world: &World, act: impl Future<Output = Result<()>> + Send + 'static) {
-    let ends = world.inner.shutdown.clone();
-    in_background(world, async move {
-        let acted = tokio::select! {
-            acted = act => acted,
-            () = ends.cancelled() => return,
-        };
-        if let Err(error) = acted {
-            tracing::warn!(%error, "failed on a machine; the next contact tries again");
-        }
-    });
 }
 
 /// Changes the list of machines on which something is left.
@@ -133,17 +146,26 @@ fn read_left(noted: Option<Value>) -> BTreeSet<String> {
 }
 
 /// Writes on the tasks that are at work there that they wait for the machine, or has them look again.
-async fn tell_tasks(world: &World, machine: &MachineId, is_live: bool) -> Result<()> {
+async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool) -> Result<()> {
     let mut tx = world.store().write().await?;
-    let Some(found) = tx.machines().get(machine).await? else { return Ok(()) };
-    let found = Candidate::from(contacts::with_contact(world, found));
+    let Some(found) = tx.machines().get(&keeper.machine).await? else { return Ok(()) };
+    let found = match &keeper.task {
+        Some(task) => contacts::with_contact_of(world, found, task),
+        None => contacts::with_contact(world, found),
+    };
+    let found = Candidate::from(found);
     let name = [found.machine.name.clone()];
     let told = placement::waiting(&name, std::slice::from_ref(&found), WaitFor::Unreachable);
     let mut changed = Vec::new();
-    for mut task in tx.workspaces().tasks_on(machine).await? {
+    let on_machine = tx.workspaces().tasks_on(&keeper.machine).await?;
+    for mut task in on_machine.into_iter().filter(|task| keeper.serves(&task.id)) {
         let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
         let changes = match is_live {
             true => reason == Some(WaitReason::MachineUnreachable),
+            // Why it cannot be reached may be known only later.
+            false if reason == Some(WaitReason::MachineUnreachable) => {
+                task.waiting.as_ref().is_some_and(|waiting| waiting.message != told.message)
+            }
             false => reason.is_none() && is_at_work(&mut tx, &task.id).await?,
         };
         if changes {
@@ -170,49 +192,12 @@ async fn is_at_work(tx: &mut Tx, task: &TaskId) -> Result<bool> {
 
 /// Ends there what no row names, and removes the copies of worktrees that are not there any more. What a copy holds that
 /// was not fetched is kept as a backup first.
-async fn clear_up(world: &World, machine: &MachineId, asked: &Asked) -> Result<()> {
-    let turns = world.part::<Turns>();
-    let turn = Arc::clone(locked(&turns.0).entry(machine.clone()).or_default());
+async fn clear_up(world: &World, asked: &Asked) -> Result<()> {
     // One at a time: what another one fetches just then is not fetched twice.
-    let _turn = turn.lock().await;
-    let kept = asked.keeper.runs().await.map_err(unreachable)?;
-    let trees = asked.keeper.far_trees(false).await.map_err(EngineError::Transfer)?;
-    // Read afterwards: whoever starts something there has written it down before.
-    let named = names_on(world, machine).await?;
-    for run in kept.iter().filter(|run| !named.runs.contains(&run.id)) {
-        asked.keeper.forget(&run.id).await.map_err(unreachable)?;
+    let _turn = contacts::turn(world, &asked.id).await;
+    if asked.over.is_cancelled() {
+        return Ok(());
     }
-    for tree in trees.into_iter().filter(|tree| !named.tasks.contains(&TaskId(tree.task.clone()))) {
-        left_there::keep_and_remove(world, asked, &tree.task, &tree.project).await?;
-    }
-    note_left(world, |left| left.remove(machine.as_str())).await
-}
-
-/// What the rows say is on a machine.
-struct Named {
-    /// Names of programs as its keeper has them.
-    runs: HashSet<String>,
-    tasks: HashSet<TaskId>,
-}
-
-async fn names_on(world: &World, machine: &MachineId) -> Result<Named> {
-    let mut conn = world.store().read().await?;
-    let mut runs: HashSet<String> = HashSet::new();
-    for row in conn.executions().open(None).await? {
-        if row.execution.machine_id.as_ref() == Some(machine) {
-            let id = row.execution.id;
-            runs.extend((1..=2).map(|process| forge_agents::kept_id(id.as_str(), process)));
-            runs.insert(marker_of(id.as_str()).0);
-        }
-    }
-    let processes = conn.processes().list().await?;
-    runs.extend(
-        processes.into_iter().filter(|it| it.machine_id.as_ref() == Some(machine)).map(|it| it.marker),
-    );
-    let tasks = conn.workspaces().tasks_on(machine).await?.into_iter().map(|task| task.id).collect();
-    Ok(Named { runs, tasks })
-}
-
-fn unreachable(error: std::io::Error) -> EngineError {
-    EngineError::Transfer(TransferError::Unreachable(error))
+    clear_up_in_turn(world, asked).await?;
+    note_left(world, |left| left.remove(asked.id.machine.as_str())).await
 }

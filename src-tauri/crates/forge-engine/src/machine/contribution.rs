@@ -8,6 +8,6 @@ pub(crate) fn contribute(moments: &mut Moments) {
     moments
         .obstacle
         .push(|world, conn, context, task| Box::pin(placing::obstacle(world, conn, context, task)));
-    moments.on_contact.push(|world, machine, is_live| Box::pin(contact::changed(world, machine, is_live)));
+    moments.on_contact.push(|world, keeper, is_live| Box::pin(contact::changed(world, keeper, is_live)));
     moments.resume.push(|world| Box::pin(contact::ask_all(world)));
 }

@@ -5,11 +5,11 @@
 use std::cmp::Ordering;
 
 use forge_model::ids::MachineId;
-use forge_model::machine::{Machine, MachineContact};
+use forge_model::machine::{Machine, MachineContact, MachineKind};
 use forge_model::task::{WaitReason, Waiting};
 
 /// A machine that a task may run on, as it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// The machine.
     pub machine: Machine,
@@ -78,9 +78,16 @@ pub fn waiting(required: &[String], candidates: &[Candidate], wait: WaitFor) -> 
             (WaitReason::MachineBusy, format!("waits for {names}: {verb} as many agents as {pronoun} may"))
         }
         WaitFor::Unreachable => {
-            let since = held_up.first().filter(|_| is_one).and_then(|it| it.machine.contact_since);
+            let only = held_up.first().filter(|_| is_one).map(|it| &it.machine);
+            let since = only.and_then(|machine| machine.contact_since);
             let since = since.map(|at| format!(" since {}", spoken(at.0))).unwrap_or_default();
-            (WaitReason::MachineUnreachable, format!("waits for {names}: not reachable{since}"))
+            let message = match only.and_then(|machine| Some((machine.kind, machine.contact_error.as_ref()?)))
+            {
+                // There is no way to it that could be cut: something is wrong.
+                Some((MachineKind::Container, fault)) => format!("waits for {names}: {}", fault.message),
+                _ => format!("waits for {names}: not reachable{since}"),
+            };
+            (WaitReason::MachineUnreachable, message)
         }
     };
     Waiting { reason, until: None, files: Vec::new(), message }

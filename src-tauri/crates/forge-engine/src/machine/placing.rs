@@ -10,7 +10,7 @@ use forge_store::table::tasks::TaskRow;
 
 use crate::{
     World,
-    core::{self, context::ProjectContext, location::contacts},
+    core::{self, context::ProjectContext, lent_folders, location::contacts},
     error::Result,
 };
 
@@ -43,7 +43,7 @@ pub(crate) async fn place(
     let workspace = conn.workspaces().last(&task.id).await?;
     let workspace = workspace.filter(|it| it.status != WorkspaceStatus::Cleaned);
     let stays_on = workspace.as_ref().and_then(|it| it.machine_id.clone());
-    let is_made = workspace.is_some_and(|it| it.status != WorkspaceStatus::Creating);
+    let is_made = workspace.as_ref().is_some_and(|it| it.status != WorkspaceStatus::Creating);
     if is_made && stays_on.is_none() {
         return Ok(Ok(None));
     }
@@ -58,7 +58,14 @@ pub(crate) async fn place(
     let mut candidates = Vec::new();
     for machine in conn.machines().list().await? {
         let others = conn.slots().taken_on(&machine.id, &task.id).await?;
-        let machine = contacts::with_contact(world, machine);
+        let is_its_own = stays_on.as_ref() == Some(&machine.id);
+        let machine = match &workspace {
+            // With what is lent to its container, the worktree would be gone. Any other time it is made again.
+            Some(workspace) if is_its_own && lent_folders::is_there(workspace) => {
+                contacts::with_contact_of(world, machine, &task.id)
+            }
+            _ => contacts::with_contact(world, machine),
+        };
         candidates.push(Candidate { runs: others, ..Candidate::from(machine) });
     }
     let required = match &stays_on {

@@ -7,18 +7,16 @@ use forge_model::agent::{AdapterKind, ProgramConfig};
 use forge_model::ids::MachineId;
 use forge_model::machine::{MachineTest, MachineTestStep};
 
-use super::command;
+use super::{command, containers};
 use crate::{World, core::location::contacts, error::Result};
 
 /// Tests a machine: everything that a task needs there. The programs that agents use are looked for, too.
 pub(crate) async fn test_machine(world: &World, id: &MachineId) -> Result<MachineTest> {
     let machine = command::machine(world, id).await?;
-    let asked = contacts::asked(world, &machine).await?;
     let programs = agent_programs(world).await?;
     let names: Vec<&str> = programs.iter().map(String::as_str).collect();
-    let steps = asked.ssh.test(&names, |_| {}).await;
-    // Whoever waits for the machine since it failed is not made to wait longer.
-    asked.ssh.nudge().await;
+    let steps = contacts::test(world, &machine, &names).await?;
+    containers::sweep_later(world, &machine);
     let ok = steps.iter().all(|step| step.ok || step.name == StepName::Program);
     Ok(MachineTest { ok, steps: steps.into_iter().map(step_of).collect() })
 }
@@ -45,6 +43,10 @@ fn step_of(step: Step) -> MachineTestStep {
         StepName::Reach => "reach",
         StepName::HostKey => "host key",
         StepName::SignIn => "sign-in",
+        StepName::ContainerEngine => "container engine",
+        StepName::Limits => "limits",
+        StepName::Image => "image",
+        StepName::Container => "container",
         StepName::Keeper => "keeper",
         StepName::Git => "git",
         StepName::Disk => "disk",

@@ -8,7 +8,7 @@ use forge_model::ids::ProjectId;
 use forge_model::path::branch_fault;
 use forge_model::project::{Project, WorkMode};
 use forge_model::settings::{ProjectSettings, WorkflowSource, merge_patch, parse_settings, tidy_settings};
-use forge_model::workflow::{Workflow, default_workflow_json, parse_value};
+use forge_model::workflow::{Finding, Workflow, default_workflow_json, parse_value};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
 use forge_store::table::projects::ProjectRow;
@@ -259,6 +259,7 @@ pub(crate) async fn patch_settings(
     tidy_settings(&mut row.settings);
     // What is written now is refused where what was written once is mended.
     let settings = parse_settings(&row.settings).map_err(EngineError::Invalid)?;
+    require_agents(&mut tx, &settings, patch).await?;
     let moved_to = (settings.workflow_source != source_before).then_some(settings.workflow_source);
     match moved_to {
         Some(WorkflowSource::Repository) => {
@@ -273,6 +274,30 @@ pub(crate) async fn patch_settings(
     workspace::pool::trim_pool_later(world, id);
     core::scheduler::wake_waiting(world);
     Ok((ProjectContext::read(&row)?.settings, row.settings))
+}
+
+/// Refuses settings that name an agent that there is not: nothing would ever be drafted or raced by it. What was named
+/// before, and removed since, does not keep other settings from being changed.
+async fn require_agents(tx: &mut Tx, settings: &ProjectSettings, patch: &Value) -> Result<()> {
+    let inner = &settings.inner_loop;
+    let changes = &patch[forge_model::inner_loop::KEY];
+    let mut named = Vec::new();
+    if let Some(id) = inner.auto_fix.agent_id.as_ref().filter(|_| !changes["autoFix"]["agentId"].is_null()) {
+        named.push((format!("{}.autoFix.agentId", forge_model::inner_loop::KEY), id));
+    }
+    if !changes["competitive"]["strategies"].is_null() {
+        for (index, strategy) in inner.competitive.strategies.iter().enumerate() {
+            let path = format!("{}.competitive.strategies[{index}].agent_id", forge_model::inner_loop::KEY);
+            named.push((path, &strategy.agent_id));
+        }
+    }
+    let mut findings = Vec::new();
+    for (path, id) in named {
+        if tx.agents().get(id).await?.is_none() {
+            findings.push(Finding { path, message: format!("no agent has the id `{id}`") });
+        }
+    }
+    if findings.is_empty() { Ok(()) } else { Err(EngineError::Invalid(findings)) }
 }
 
 /// A project's workflow, and how many tasks are in each state.
@@ -338,7 +363,7 @@ fn not_a_repository(path: &Path, error: GitError) -> EngineError {
     }
 }
 
-fn prefixed(field: &str, findings: Vec<forge_model::workflow::Finding>) -> EngineError {
+fn prefixed(field: &str, findings: Vec<Finding>) -> EngineError {
     EngineError::Invalid(
         findings
             .into_iter()

@@ -218,19 +218,19 @@ async fn draft(
     let mut anchor = Anchor::default();
     if let Some((first, last)) = new.range() {
         if last < first || last - first >= MAX_LINES {
-            let limit = format!("must be from {first} to {MAX_LINES} lines further");
+            let limit = format!("must be at least {first}, and less than {MAX_LINES} lines behind it");
             return Err(EngineError::invalid(&field("last_line"), limit));
         }
         let file = versions.lines(new.side, &new.path).await?;
         let Some(file) = file else {
-            let message = format!("{} has no such text file", new.side);
+            let message = format!("the {} version has no text file `{}`", new.side, new.path);
             return Err(EngineError::invalid(&field("path"), message));
         };
         let lines: Vec<&str> = file.iter().map(String::as_str).collect();
         anchor = Anchor::of(&lines, first, last).ok_or_else(|| {
             EngineError::invalid(
                 &field("line"),
-                format!("{} has {}", new.path, counted(lines.len() as u64, "line", "lines")),
+                format!("{} has {}, counted from 1", new.path, counted(lines.len() as u64, "line", "lines")),
             )
         })?;
     } else if new.last_line.is_some() {

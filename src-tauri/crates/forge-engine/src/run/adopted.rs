@@ -12,7 +12,7 @@ use crate::{
     error::Result,
     run::{
         self,
-        kept::{Unattended, kept_ids, kept_launch},
+        kept::{KeptDrafts, Unattended, forget_processes, kept_ids, kept_launch},
         memo::{Found, KeptLaunch},
     },
 };
@@ -23,6 +23,8 @@ pub(crate) struct Adoptable {
     here: HashMap<ExecutionId, KeptLaunch>,
     /// Those on other machines, which are asked when they can be reached.
     there: HashSet<ExecutionId>,
+    /// Drafts of fixes, which their feature takes.
+    drafts: HashSet<ExecutionId>,
 }
 
 impl Adoptable {
@@ -35,7 +37,15 @@ impl Adoptable {
                 Vec::new()
             }
         };
-        let open = world.store().read().await?.executions().open(None).await?;
+        let (open, drafts) = {
+            let mut conn = world.store().read().await?;
+            (conn.executions().open(None).await?, conn.fixes().open_drafts().await?)
+        };
+        let drafts = drafts.into_iter().filter_map(|draft| {
+            let id = draft.execution_id?;
+            Some((id.clone(), kept_launch(&kept, &id)?))
+        });
+        let drafts: HashMap<ExecutionId, KeptLaunch> = drafts.collect();
         let (mut found, mut there) = (HashMap::new(), HashSet::new());
         for row in open {
             let id = row.execution.id;
@@ -47,7 +57,8 @@ impl Adoptable {
                 found.insert(id, launch);
             }
         }
-        let adopted = Self { here: found, there };
+        let adopted = Self { here: found, there, drafts: drafts.keys().cloned().collect() };
+        *locked(&world.part::<KeptDrafts>().0) = drafts;
         for kept in kept.iter().filter(|kept| !adopted.has_process(&kept.id)) {
             if let Err(error) = world.keeper().forget(&kept.id).await {
                 tracing::error!(%error, id = %kept.id, "failed to end what went on meanwhile");
@@ -58,7 +69,8 @@ impl Adoptable {
 
     /// Whether a process with this marker belongs to one of them.
     pub(crate) fn has_marker(&self, marker: &str) -> bool {
-        self.here.keys().chain(&self.there).any(|id| marker_of(id.as_str()).0 == marker)
+        let mut all = self.here.keys().chain(&self.there).chain(&self.drafts);
+        all.any(|id| marker_of(id.as_str()).0 == marker)
     }
 
     pub(crate) fn has(&self, id: &ExecutionId) -> bool {
@@ -66,12 +78,16 @@ impl Adoptable {
     }
 
     fn has_process(&self, kept: &str) -> bool {
-        self.here.keys().any(|id| kept_ids(id).any(|it| it == kept))
+        self.here.keys().chain(&self.drafts).any(|id| kept_ids(id).any(|it| it == kept))
     }
 
     /// Goes on with them, in an engine that does all work. One that does only what it is told of leaves the others to
     /// go on by themselves.
     pub(crate) async fn adopt(self, world: &World) -> Result<()> {
+        let untaken = std::mem::take(&mut *locked(&world.part::<KeptDrafts>().0));
+        for id in untaken.keys() {
+            forget_processes(world, id).await;
+        }
         let here = self.here.into_iter().map(|(id, kept)| (id, Found::Here(Box::new(kept))));
         for (id, found) in here.chain(self.there.into_iter().map(|id| (id, Found::There))) {
             let row = world.store().read().await?.executions().get(&id).await?;
@@ -132,7 +148,7 @@ async fn adopt_one(world: &World, task: &TaskId, id: ExecutionId, found: Found) 
 
 /// Tells a run the answers that were stored and that it may not have been told; it leaves alone what it was told.
 /// A message that it was not told goes to the agent after the run.
-async fn tell_again(world: &World, task: &TaskId, id: &ExecutionId) -> Result<()> {
+pub(crate) async fn tell_again(world: &World, task: &TaskId, id: &ExecutionId) -> Result<()> {
     let mut conn = world.store().read().await?;
     for approval in conn.approvals().list(Some(task), false).await? {
         if approval.execution_id == *id && approval.status == ApprovalStatus::Answered {

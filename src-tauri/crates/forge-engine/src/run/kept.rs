@@ -31,6 +31,15 @@ pub(super) fn kept_launch(kept: &[RunState], id: &ExecutionId) -> Option<KeptLau
     Some(KeptLaunch { memo, processes })
 }
 
+/// Drafts of fixes that go on and that nobody has taken yet.
+#[derive(Default)]
+pub(super) struct KeptDrafts(pub(super) Mutex<HashMap<ExecutionId, KeptLaunch>>);
+
+/// What a draft was begun with that went on while no engine was there. Whoever asks goes on with it.
+pub(crate) fn take_draft(world: &World, id: &ExecutionId) -> Option<KeptLaunch> {
+    locked(&world.part::<KeptDrafts>().0).remove(id)
+}
+
 /// Runs that go on, and that this engine was not told of.
 #[derive(Default)]
 pub(super) struct Unattended(pub(super) Mutex<HashMap<TaskId, (ExecutionId, Found)>>);
@@ -48,7 +57,7 @@ pub(super) async fn end_unattended(world: &World, task: &TaskId) -> Result<()> {
     let asked = |error| EngineError::io("ask what goes on without Forge")(error);
     for row in open {
         let mut run = row.execution;
-        let keeper = core::location::contacts::keeper_of(world, run.machine_id.as_ref()).await?;
+        let keeper = core::location::contacts::keeper_of(world, run.machine_id.as_ref(), task).await?;
         let known = keeper.runs().await.map_err(asked)?;
         let kept: Vec<String> =
             kept_ids(&run.id).filter(|id| known.iter().any(|known| known.id == *id)).collect();
@@ -75,8 +84,14 @@ pub(super) async fn end_unattended(world: &World, task: &TaskId) -> Result<()> {
 pub(crate) async fn forget_processes(world: &World, id: &ExecutionId) {
     let drop_them = async {
         let row = world.store().read().await?.executions().get(id).await?;
-        let machine = row.and_then(|row| row.execution.machine_id);
-        let keeper = core::location::contacts::keeper_of(world, machine.as_ref()).await?;
+        let keeper = match row.map(|row| row.execution) {
+            Some(run) => {
+                let machine = run.machine_id.as_ref();
+                core::location::contacts::keeper_of(world, machine, &run.task_id).await?
+            }
+            // A trial of an agent, which is no run and is always here.
+            None => world.keeper().clone(),
+        };
         for kept in kept_ids(id) {
             keeper.forget(&kept).await.map_err(EngineError::io("drop a process"))?;
         }

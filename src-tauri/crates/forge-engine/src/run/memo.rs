@@ -41,7 +41,7 @@ pub(crate) enum Found {
 }
 
 impl LaunchMemo {
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         // Its keys are texts, so that it can be written.
         serde_json::to_vec(self).unwrap_or_default()
     }

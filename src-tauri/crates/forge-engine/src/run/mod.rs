@@ -20,6 +20,7 @@ pub(crate) mod kept;
 pub(crate) mod list;
 pub(crate) mod lost;
 pub(crate) mod memo;
+mod memory;
 pub(crate) mod panicked;
 pub(crate) mod plan;
 pub(crate) mod prepared;
@@ -71,12 +72,13 @@ use crate::{
         events::Listening,
         given::{limits_of, permissions_of, run_env, session_of},
         memo::{Found, KeptLaunch, LaunchMemo},
+        memory::memory_before,
         plan::needs_merge_begun,
         prepared::Prepared,
         running::{Run, Running},
         there::{
             as_found, end_lost, fetch_plan, find_there, give_files, given_folder, machine_left,
-            prompt_file_of,
+            prompt_file_of, take_back,
         },
     },
     trust,
@@ -271,16 +273,21 @@ async fn run_prepared(
             }
         }),
     };
+    let memory = memory_before(&location).await;
     let outcome = tokio::select! {
         outcome = adapter.run(launch, &control) => outcome,
         never = answers => match never {},
+    };
+    let outcome = match memory {
+        Some(memory) => memory.told(outcome).await,
+        None => outcome,
     };
     let outcome = redacted_outcome(log.redactor(), outcome);
     let cancel = control.cancel.clone();
     drop(control);
     confinement.note_refusals(&log);
     fetch_plan(world, p, &location).await?;
-    if let Some(report) = confinement.end(world, &log).await? {
+    if let Some(report) = take_back(world, p, &mut confinement, &log, &cancel).await? {
         core::disk::with_patience(world, || write_sandbox(world, id, &report)).await?;
     }
     // Nothing that the run told may be written after its end.

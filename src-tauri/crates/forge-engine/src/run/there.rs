@@ -6,18 +6,24 @@ use std::{
     time::Duration,
 };
 
-use forge_agents::{AgentError, RunCommand, RunOutcome};
-use forge_keeper::{Provided, ProvidedFile, ProvidedKind};
+use forge_agents::{AgentError, LogWriter, RunCommand, RunOutcome};
+use forge_keeper::{Fault, Provided, ProvidedFile, ProvidedKind, Refusal, TransferError};
 use forge_model::attachment::AttachedFile;
-use forge_model::ids::ExecutionId;
+use forge_model::event::EventType;
+use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::log::EntryKind;
+use forge_model::sandbox::SandboxReport;
+use forge_model::task::{WaitReason, Waiting};
 use forge_model::workspace::Workspace;
 use forge_store::table::tasks::TaskRow;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     EngineError, World,
     core::{
         self,
+        confinement::Confinement,
         context::task_folder,
         location::{Location, There},
         private_data,
@@ -28,6 +34,10 @@ use crate::{
         running,
     },
 };
+
+/// The first pause before what a full disk keeps on a machine is fetched again, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// How long an engine that ends waits for the machine of a run.
 const LEAVES_AFTER: Duration = Duration::from_secs(10);
@@ -80,6 +90,63 @@ pub(super) async fn end_lost(
     let lost = RunOutcome::failed(AgentError::Lost);
     let end = || end_run(world, &p.row.execution, &p.task.id, (&lost, cost.clone()), cancel);
     core::disk::with_patience(world, end).await
+}
+
+/// Takes back what was lent to a run that is over. A full disk on its machine is waited for: another run would be paid
+/// for once more. Whoever stops the run does not wait; the task's next step takes it back.
+pub(super) async fn take_back(
+    world: &World,
+    p: &Prepared,
+    confinement: &mut Confinement,
+    log: &LogWriter,
+    cancel: &CancellationToken,
+) -> Result<Option<SandboxReport>> {
+    let is_full = |task: &TaskRow| {
+        task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::MachineDiskFull)
+    };
+    // An engine that waited for it may have been killed.
+    let (mut waits, mut pause) = (is_full(&p.task), FIRST_PAUSE);
+    let mut told = false;
+    let taken = loop {
+        let (machine, path) = match confinement.end(world, log).await {
+            Err(EngineError::Machine {
+                name,
+                error: TransferError::Refused(Refusal::Transfer(Fault::DiskFull { path })),
+            }) => (name, path),
+            ended => break ended,
+        };
+        if !std::mem::replace(&mut told, true) {
+            waits = true;
+            let text = format!(
+                "The disk of {machine} is full at `{path}`, which holds what the agent did. Free some space there."
+            );
+            log.append(EntryKind::Notice, "", json!({ "text": text, "code": "fetch_disk_full" }));
+            let message = format!("waits for {machine}: the disk is full at `{path}`; free some space there");
+            let waiting =
+                Waiting { reason: WaitReason::MachineDiskFull, until: None, files: Vec::new(), message };
+            say_waiting(world, &p.task.id, Some(waiting)).await?;
+        }
+        tokio::select! {
+            () = cancel.cancelled() => break Ok(None),
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    };
+    if waits {
+        say_waiting(world, &p.task.id, None).await?;
+    }
+    taken
+}
+
+/// Writes on a task that it waits for space on its machine, or no longer does.
+async fn say_waiting(world: &World, id: &TaskId, waiting: Option<Waiting>) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    let Some(mut task) = tx.tasks().get(id).await? else { return Ok(()) };
+    task.waiting = waiting;
+    let facts = json!({ "waiting": task.waiting.as_ref().map(|waiting| waiting.reason) });
+    tx.tasks_mut().update(&mut task, world.now()).await?;
+    world.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
+    Ok(tx.commit().await?)
 }
 
 /// The folder with what people attached to the task, as the program finds it.

@@ -33,7 +33,7 @@ pub(crate) async fn give_up_machine(world: &World, id: &TaskId) -> Result<()> {
     core::location::given_up::give_up(world, id);
     core::workers::kick(world, id);
     if let Some(gone) = gone {
-        machine::contact::clear_up_later(world, &gone);
+        machine::contact::clear_up_later(world, &gone, id).await?;
     }
     Ok(())
 }

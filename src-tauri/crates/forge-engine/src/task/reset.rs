@@ -100,23 +100,22 @@ pub(crate) async fn backups(
         .collect())
 }
 
-/// Puts a backup's content back into the worktree as uncommitted changes.
+/// Puts a backup's content back into the worktree as uncommitted changes: one of the task's own, or of a folder of the
+/// project that belonged to no task.
 pub(crate) async fn restore_backup(world: &World, id: &TaskId, commit: &str) -> Result<()> {
-    let known = backups(world, id).await?;
-    if !known.iter().any(|backup| backup.commit == commit) {
-        return Err(EngineError::not_found("backup", commit));
-    }
     let (context, workspace) = {
         let mut conn = world.store().read().await?;
         let (_, context) = core::load::load_own(world, &mut conn, id, None).await?;
         (context, conn.workspaces().last(id).await?)
     };
+    let mut known = backups(world, id).await?;
+    known.extend(workspace::backups::folder_backups(world, &context.project.id).await?);
+    if !known.iter().any(|backup| backup.commit == commit) {
+        return Err(EngineError::not_found("backup", commit));
+    }
     let workspace = workspace.filter(|w| Path::new(&w.path).is_dir());
     let workspace = workspace.ok_or_else(|| {
-        EngineError::conflict(
-            ConflictCode::WorkspaceMissing,
-            "the task has no worktree: start the task first",
-        )
+        EngineError::conflict(ConflictCode::WorkspaceMissing, "the task has no worktree to restore into")
     })?;
     let _lock =
         core::worktree_lock::lock_workspace_now(world, id, &workspace, &format!("restore-{}", workspace.id))?;

@@ -12,6 +12,8 @@ use crate::{EngineError, World, core, error::Result, workspace};
 
 /// Where all backups are kept.
 pub(crate) const BACKUPS: &str = "refs/forge/backup";
+/// Begins the name of a folder that belonged to no task, in place of a task's id.
+pub(crate) const ORPHAN: &str = "orphan-";
 /// How long both are kept: backups since they were made, reviewed commits since their task was closed.
 const KEPT_DAYS: u32 = 30;
 
@@ -27,7 +29,7 @@ pub(crate) async fn project_backups(world: &World, project: &ProjectId) -> Resul
     for backup in core::repository::repo(world, &context).await?.backups(BACKUPS).await? {
         let owner = backup.ref_name.strip_prefix(BACKUPS).and_then(|rest| rest.split('/').nth(1));
         let Some(owner) = owner else { continue };
-        if owner.starts_with("orphan-") || all.iter().any(|task| task.id.as_str() == owner) {
+        if owner.starts_with(ORPHAN) || all.iter().any(|task| task.id.as_str() == owner) {
             backups.push(WorkspaceBackup {
                 task_id: TaskId(owner.to_owned()),
                 ref_name: backup.ref_name,
@@ -38,6 +40,13 @@ pub(crate) async fn project_backups(world: &World, project: &ProjectId) -> Resul
         }
     }
     backups.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| b.ref_name.cmp(&a.ref_name)));
+    Ok(backups)
+}
+
+/// The backups of folders that belonged to no task.
+pub(crate) async fn folder_backups(world: &World, project: &ProjectId) -> Result<Vec<WorkspaceBackup>> {
+    let mut backups = project_backups(world, project).await?;
+    backups.retain(|backup| backup.task_id.as_str().starts_with(ORPHAN));
     Ok(backups)
 }
 

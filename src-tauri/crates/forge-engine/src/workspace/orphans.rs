@@ -25,7 +25,12 @@ use crate::{
         worktree_lock::live_lock_in,
     },
     error::Result,
-    workspace::{self, backups::BACKUPS, folders::project_folder, removal::require_nobody_in},
+    workspace::{
+        self,
+        backups::{BACKUPS, ORPHAN},
+        folders::project_folder,
+        removal::require_nobody_in,
+    },
 };
 
 /// A folder that belongs to no task, and what was found in it.
@@ -71,7 +76,7 @@ pub(crate) async fn reclaim_orphan(world: &World, path: &str) -> Result<()> {
     let repo = core::repository::repo(world, context).await?;
     let name = orphan.folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = slug(&name.unwrap_or_default(), 80);
-    let prefix = format!("{BACKUPS}/orphan-{name}");
+    let prefix = format!("{BACKUPS}/{ORPHAN}{name}");
     let withdrawn = repo.withdraw_worktree(&orphan.tree).await?;
     let message = format!("Backup of the folder {name}, which belonged to no task");
     workspace::removal::back_up_withdrawn(&withdrawn, &prefix, &message).await?;

@@ -9,6 +9,7 @@ use std::path::Path;
 use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_git::Repo;
 use forge_model::event::EventType;
+use forge_model::machine::MachineKind;
 use forge_model::merge::MergeStatus;
 use forge_model::task::{AnnotationType, Waiting};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
@@ -21,6 +22,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::{backup_prefix, task_branch},
+        location::Location,
         worktree_lock::WorkspaceHold,
         world::step::{End, Stepping},
     },
@@ -329,7 +331,10 @@ async fn make_ready(world: &World, p: &Preparation<'_>, cancel: &CancellationTok
         return Ok(Some(end));
     }
     world.point("workspace.copied");
-    let commands = &p.s.context.settings.setup;
+    let Some(mut commands) = set_up_of_image(world, p, cancel).await? else {
+        return Ok(Some(End::Interrupted));
+    };
+    commands.extend(p.s.context.settings.setup.iter().cloned());
     if !commands.is_empty() {
         // The user's own files that were copied count as well.
         trust::require_trust_of(world, &p.s.context, &p.s.task, Some(p.workspace)).await?;
@@ -341,6 +346,26 @@ async fn make_ready(world: &World, p: &Preparation<'_>, cancel: &CancellationTok
         }
     }
     Ok(None)
+}
+
+/// What the image of the task's container has done in a new worktree; none when that was stopped. The container is made
+/// here, image included, which may take minutes.
+async fn set_up_of_image(
+    world: &World,
+    p: &Preparation<'_>,
+    cancel: &CancellationToken,
+) -> Result<Option<Vec<String>>> {
+    let Some(id) = &p.workspace.machine_id else { return Ok(Some(Vec::new())) };
+    let machine = world.store().read().await?.machines().get(id).await?;
+    if machine.is_none_or(|machine| machine.kind != MachineKind::Container) {
+        return Ok(Some(Vec::new()));
+    }
+    begin_phase(world, p, "container").await?;
+    match core::location::location_of(world, Some(p.workspace), cancel).await? {
+        Some(Location::There(there)) => there.after_create(world, cancel).await,
+        Some(Location::Here) => Ok(Some(Vec::new())),
+        None => Ok(None),
+    }
 }
 
 /// Where a task that is opened again begins.

@@ -88,8 +88,9 @@ async fn removed(
     world.emit(&mut tx, EventType::WorkspaceCleaned, task, workspace.id.as_str(), &facts).await?;
     tx.commit().await?;
     if let Some(machine) = &workspace.machine_id {
+        core::location::left_there::note_last_known(world, &workspace).await;
         core::confinement::forget_transfers(&workspace).await?;
-        machine::contact::clear_up_later(world, machine);
+        machine::contact::clear_up_later(world, machine, &workspace.task_id).await?;
     }
     super::disk::measure_slots_later(world, &context.project.id);
     Ok(())

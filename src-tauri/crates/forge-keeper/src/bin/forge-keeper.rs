@@ -3,16 +3,18 @@
 use std::{
     io,
     io::Write as _,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use forge_keeper::{Server, mcp::carry, relay::relay};
+use forge_keeper::{Server, hold, mcp::carry, relay::relay};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
     let (command, root) = match (args.next(), args.next(), args.next()) {
         (Some(command), Some(root), None) => (command, PathBuf::from(root)),
+        (Some(command), None, None) => return alone(command.to_str()),
         _ => return usage(),
     };
     let done = match command.to_str() {
@@ -30,9 +32,35 @@ fn main() -> ExitCode {
     }
 }
 
+/// What needs no folder.
+fn alone(command: Option<&str>) -> ExitCode {
+    let done = match command {
+        Some("hold") => hold(),
+        Some("environment") => tell_environment(),
+        _ => return usage(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Could not go on: {error}.");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints the environment, a zero byte behind each variable: not every container has a program that does.
+fn tell_environment() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for (name, value) in std::env::vars_os() {
+        out.write_all(&[name.as_bytes(), b"=", value.as_bytes(), b"\0"].concat())?;
+    }
+    out.flush()
+}
+
 fn usage() -> ExitCode {
     eprintln!(
-        "Usage: forge-keeper serve FOLDER\n       forge-keeper relay FOLDER\n       forge-keeper mcp FOLDER\n\nForge starts it; it leaves by itself."
+        "Usage: forge-keeper serve FOLDER\n       forge-keeper relay FOLDER\n       forge-keeper mcp FOLDER\n       \
+         forge-keeper hold\n       forge-keeper environment\n\nForge starts it; it leaves by itself."
     );
     ExitCode::from(2)
 }

@@ -63,6 +63,15 @@ struct Came {
     bytes: Option<u64>,
 }
 
+/// A snapshot that was told, with the stream by which its objects come.
+struct Told {
+    wire: Wire,
+    snapshot: String,
+    left_out: Vec<PathBuf>,
+    /// Whether objects come.
+    follows: bool,
+}
+
 /// What a worktree there was as while programs may have been at work, and is not yet here.
 #[derive(Debug)]
 pub struct Looked {
@@ -166,7 +175,7 @@ impl FarTree {
             sent.bytes = self.send_pack(wire, &store, &snapshot, manner, &standing.haves).await?;
             sent.changed = true;
         }
-        store.hold(&snapshot.id)?;
+        store.hold(&snapshot)?;
         Ok(sent)
     }
 
@@ -208,19 +217,57 @@ impl FarTree {
     /// All of [`TransferError`].
     pub async fn fetch(&self, tree: &Tree, replace: bool) -> Result<Fetched, TransferError> {
         let store = tree.open().await?;
-        if !replace && store.has_changes().await? {
-            return Err(TransferError::LocalChanges);
-        }
         let mut haves = store.haves().await?;
         if replace {
             // Nothing here is as the record says: the snapshot itself is applied, even if it is the one of the record.
             haves.retain(|oid| store.held().as_ref() != Some(oid));
         }
-        let collect = Ask::Collect { place: self.place.clone(), haves };
-        let Came { snapshot, left_out, bytes } = self.ask_for(&store, &collect).await?;
+        let changes = async {
+            match replace {
+                true => Ok(false),
+                false => Ok::<bool, TransferError>(store.has_changes().await?),
+            }
+        };
+        // The machine looks meanwhile.
+        let (has_changes, told) = tokio::try_join!(Box::pin(changes), Box::pin(self.collect(haves)))?;
+        if has_changes {
+            return Err(TransferError::LocalChanges);
+        }
+        self.take(&store, told).await
+    }
+
+    /// Fetches it into a tree that has nothing yet, less what that tree's store has of these objects.
+    ///
+    /// # Errors
+    /// All of [`TransferError`] but `LocalChanges`.
+    pub async fn fetch_copy(&self, tree: &Tree, known: Vec<String>) -> Result<Fetched, TransferError> {
+        let store = tree.open().await?;
+        let haves = store.present(known).await?;
+        let told = self.collect(haves).await?;
+        self.take(&store, told).await
+    }
+
+    /// Whether the worktree there is as this snapshot says. Neither end remembers it as a transfer.
+    ///
+    /// # Errors
+    /// When the machine cannot be reached, or refuses.
+    pub async fn is_still(&self, snapshot: &str) -> Result<bool, TransferError> {
+        let haves = vec![snapshot.to_owned()];
+        let told = self.told(&Ask::Look { place: self.place.clone(), haves }).await?;
+        Ok(told.snapshot == snapshot)
+    }
+
+    async fn collect(&self, haves: Vec<String>) -> Result<Told, TransferError> {
+        self.told(&Ask::Collect { place: self.place.clone(), haves }).await
+    }
+
+    /// Makes the worktree here as the one there was.
+    async fn take(&self, store: &Store, told: Told) -> Result<Fetched, TransferError> {
+        let Came { snapshot, left_out, bytes } = come(store, told).await?;
         let changed = store.held().as_ref() != Some(&snapshot);
         match bytes {
-            None => store.hold(&snapshot)?,
+            // It is the one that this end has, too.
+            None => store.hold_on()?,
             Some(_) => store.apply(&snapshot).await?,
         }
         Ok(Fetched { changed, left_out, bytes: bytes.unwrap_or_default() })
@@ -236,36 +283,19 @@ impl FarTree {
         let snapshots: Vec<String> = store.held().into_iter().chain(known).collect();
         let haves = store.haves_of(&snapshots).await?;
         let look = Ask::Look { place: self.place.clone(), haves };
-        let Came { snapshot, bytes, .. } = self.ask_for(&store, &look).await?;
+        let Came { snapshot, bytes, .. } = come(&store, self.told(&look).await?).await?;
         Ok(Looked { snapshot, bytes: bytes.unwrap_or_default(), store })
     }
 
-    /// Has a snapshot told, and stores what comes of it.
-    async fn ask_for(&self, store: &Store, what: &Ask) -> Result<Came, TransferError> {
+    /// Has a snapshot told.
+    async fn told(&self, what: &Ask) -> Result<Told, TransferError> {
         let mut wire = self.keeper.to_transfer(what).await?;
-        let (snapshot, left_out, follows) = match answer(&mut wire).await? {
-            Tell::Collected { snapshot, left_out, follows, .. } => (snapshot, left_out, follows),
-            other => return Err(unexpected(&other)),
-        };
-        if !follows {
-            return Ok(Came { snapshot, left_out, bytes: None });
-        }
-        let mut unpacking = store.unpack().await?;
-        let mut came = 0;
-        let (_to_keeper, mut from_keeper): (SplitSink<Wire, Bytes>, _) = wire.split();
-        loop {
-            match next(&mut from_keeper).await? {
-                Frame::Bytes { bytes, .. } => {
-                    unpacking.write(&bytes).await?;
-                    came += bytes.len() as u64;
-                }
-                Frame::Message(Tell::Working) => {}
-                Frame::Message(Tell::Done) => break,
-                Frame::Message(other) => return Err(unexpected(&other)),
+        match answer(&mut wire).await? {
+            Tell::Collected { snapshot, left_out, follows, .. } => {
+                Ok(Told { wire, snapshot, left_out, follows })
             }
+            other => Err(unexpected(&other)),
         }
-        unpacking.finish().await?;
-        Ok(Came { snapshot, left_out, bytes: Some(came) })
     }
 
     /// Removes the worktree there with all that is kept of it. None there is no error.
@@ -279,6 +309,30 @@ impl FarTree {
             other => Err(unexpected(&other)),
         }
     }
+}
+
+/// Stores the objects of a snapshot that was told.
+async fn come(store: &Store, told: Told) -> Result<Came, TransferError> {
+    let Told { wire, snapshot, left_out, follows } = told;
+    if !follows {
+        return Ok(Came { snapshot, left_out, bytes: None });
+    }
+    let mut unpacking = store.unpack().await?;
+    let mut came = 0;
+    let (_to_keeper, mut from_keeper): (SplitSink<Wire, Bytes>, _) = wire.split();
+    loop {
+        match next(&mut from_keeper).await? {
+            Frame::Bytes { bytes, .. } => {
+                unpacking.write(&bytes).await?;
+                came += bytes.len() as u64;
+            }
+            Frame::Message(Tell::Working) => {}
+            Frame::Message(Tell::Done) => break,
+            Frame::Message(other) => return Err(unexpected(&other)),
+        }
+    }
+    unpacking.finish().await?;
+    Ok(Came { snapshot, left_out, bytes: Some(came) })
 }
 
 /// Sends a frame, and hears meanwhile whether the keeper refuses.

@@ -135,12 +135,12 @@ pub(super) async fn stand(shared: &Shared, wire: &mut Wire, place: &TaskTree, ep
         let path = tree.worktree.clone();
         if !shared.has_tree(&place.task) {
             // What other tasks of the project brought need not be sent.
-            let haves = tree.tips().await.map_err(Refusal::Transfer)?;
+            let haves = tree.tips().map_err(Refusal::Transfer)?;
             return Ok(Standing { path, holds: None, haves });
         }
         let store = tree.open().await.map_err(Refusal::Transfer)?;
         let mut haves = store.haves().await.map_err(Refusal::Transfer)?;
-        haves.extend(store.tips().await.map_err(Refusal::Transfer)?);
+        haves.extend(store.tips().map_err(Refusal::Transfer)?);
         Ok(Standing { path, holds: store.held(), haves })
     };
     match working(wire, stands).await? {
@@ -184,8 +184,10 @@ pub(super) async fn receive(shared: &Shared, wire: &mut Wire, it: Coming, epoch:
     }
     let applied = async {
         unpacking.finish().await?;
-        store.apply(&it.snapshot).await?;
-        store.remember_tips(&it.roots).await
+        // What the mirror remembers is looked at by itself.
+        let (applied, remembered) =
+            tokio::join!(Box::pin(store.apply(&it.snapshot)), Box::pin(store.remember_tips(&it.roots)));
+        applied.and(remembered)
     };
     match working(wire, applied).await? {
         Ok(()) => send(wire, &Tell::Done).await,
@@ -204,7 +206,7 @@ pub(super) async fn collect(
     let taken = async {
         let store = open(shared, place, epoch).await?;
         let snapshot = store.snapshot().await.map_err(Refusal::Transfer)?;
-        store.hold(&snapshot.id).map_err(Refusal::Transfer)?;
+        store.hold(&snapshot).map_err(Refusal::Transfer)?;
         Ok((store, snapshot))
     };
     match working(wire, taken).await? {
@@ -244,7 +246,7 @@ async fn open(shared: &Shared, place: &TaskTree, epoch: u64) -> Result<Store, Re
 /// Tells a snapshot, less what the asker has.
 async fn tell(wire: &mut Wire, store: &Store, snapshot: Snapshot, haves: &[String]) -> io::Result<()> {
     let follows = !haves.contains(&snapshot.id);
-    let Snapshot { id, roots, left_out } = snapshot.clone();
+    let Snapshot { id, roots, left_out, .. } = snapshot.clone();
     send(wire, &Tell::Collected { snapshot: id, roots, left_out, follows }).await?;
     if !follows {
         return Ok(());

@@ -7,6 +7,8 @@ mod long_way;
 mod runs;
 mod steps;
 mod trees;
+#[path = "../shared/worktree.rs"]
+mod worktree;
 
 use std::time::Duration;
 

@@ -104,6 +104,16 @@ pub(super) fn proposal(given: &str, known: &[&str]) -> String {
     }
 }
 
+/// `did you mean x?`, or all keys there are: whoever looks for one must see them.
+fn key_proposal(given: &str, known: &[&str]) -> String {
+    match (nearest(given, known.iter().copied()), known) {
+        (Some(name), _) => format!("did you mean `{name}`?"),
+        (None, []) => "no key is allowed here".to_owned(),
+        (None, [only]) => format!("the only key is `{only}`"),
+        (None, _) => format!("the keys are {}", known.join(", ")),
+    }
+}
+
 /// A schema with its references followed.
 #[derive(Clone, Copy)]
 struct Shape<'s>(&'s Value);
@@ -286,7 +296,7 @@ impl<'s> Walk<'s> {
                 self.check(self.shape(rest), value, &below);
             } else if closed {
                 misspelt.extend(nearest(key, known.iter().copied()));
-                self.add(below, format!("unknown key `{key}`; {}", proposal(key, &known)));
+                self.add(below, format!("unknown key `{key}`; {}", key_proposal(key, &known)));
             }
         }
         for name in shape.required() {

@@ -1,7 +1,7 @@
 //! `machines`: where tasks may run besides the computer that the engine is on.
 
 use forge_model::ids::MachineId;
-use forge_model::machine::{Machine, MachineContact};
+use forge_model::machine::{Machine, MachineContact, MachineKind};
 use sqlx::sqlite::SqliteRow;
 
 use crate::{
@@ -63,7 +63,7 @@ impl MachinesMut<'_> {
         .bind(machine.id.as_str())
         .bind(&machine.name)
         .bind(machine.kind.as_str())
-        .bind(json(&machine.ssh)?)
+        .bind(config(machine)?)
         .bind(&machine.root)
         .bind(json(&machine.labels)?)
         .bind(json(&machine.caps)?)
@@ -85,13 +85,28 @@ impl MachinesMut<'_> {
     }
 }
 
+/// What the kind of a machine needs, as it is stored.
+fn config(machine: &Machine) -> Result<String, StoreError> {
+    match machine.kind {
+        MachineKind::Ssh => json(&machine.ssh),
+        MachineKind::Container => json(&machine.container),
+    }
+}
+
 fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
     let c = Columns(row);
+    let kind = c.name("kind")?;
+    let (mut ssh, mut container) = (None, None);
+    match kind {
+        MachineKind::Ssh => ssh = c.json("config")?,
+        MachineKind::Container => container = c.json("config")?,
+    }
     Ok(Machine {
         id: c.text("id")?,
         name: c.text("name")?,
-        kind: c.name("kind")?,
-        ssh: c.json("config")?,
+        kind,
+        ssh,
+        container,
         root: c.text("root")?,
         labels: c.json("labels")?,
         caps: c.json("caps")?,
@@ -109,7 +124,7 @@ fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
 #[cfg(test)]
 mod tests {
     use forge_model::execution::ExecutionStatus;
-    use forge_model::machine::{MachineCaps, MachineKind, SshConfig};
+    use forge_model::machine::{MachineCaps, SshConfig};
     use forge_model::time::Timestamp;
     use forge_model::workspace::{Workspace, WorkspaceStatus};
 
@@ -128,7 +143,8 @@ mod tests {
             id: id.into(),
             name: name.to_owned(),
             kind: MachineKind::Ssh,
-            ssh,
+            ssh: Some(ssh),
+            container: None,
             root: "~/.forge".to_owned(),
             labels: vec!["gpu".to_owned()],
             caps: MachineCaps { runs: Some(2) },
@@ -157,6 +173,20 @@ mod tests {
         assert_eq!(names, ["attic", "crate"]);
         tx.machines_mut().delete(&"m".into()).await.unwrap();
         assert_eq!(tx.machines().get(&"m".into()).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn machine_of_containers_is_read_back_as_it_was_put() {
+        let mut tx = seeded().await;
+        let container = serde_json::json!({ "image": "debian:12", "network": "none", "memory_mb": 512 });
+        let made = Machine {
+            kind: MachineKind::Container,
+            ssh: None,
+            container: Some(serde_json::from_value(container).unwrap()),
+            ..machine("m", "box")
+        };
+        tx.machines_mut().put(&made).await.unwrap();
+        assert_eq!(tx.machines().get(&"m".into()).await.unwrap(), Some(made));
     }
 
     #[tokio::test]

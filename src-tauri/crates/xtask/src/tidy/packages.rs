@@ -59,6 +59,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("forge-api", &["forge-demo", "forge-engine", "forge-model", "forge-store"]),
     ("forge-mcp", &["forge-api", "forge-model"]),
     ("forge-server", &["forge-api", "forge-engine", "forge-mcp", "forge-model"]),
+    ("forge-remote", &["forge-api", "forge-exec", "forge-machines", "forge-model"]),
     (
         "forge-cli",
         &[
@@ -69,10 +70,22 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "forge-mcp",
             "forge-model",
             "forge-reading",
+            "forge-remote",
             "forge-server",
         ],
     ),
-    ("forge-desktop", &["forge-api", "forge-demo", "forge-engine", "forge-model", "forge-server"]),
+    (
+        "forge-desktop",
+        &[
+            "forge-api",
+            "forge-demo",
+            "forge-engine",
+            "forge-exec",
+            "forge-model",
+            "forge-remote",
+            "forge-server",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

@@ -52,6 +52,9 @@ impl CodexDialogue {
             let parent = text(params, "threadId").and_then(|thread| self.helpers.get(thread));
             logged.iter_mut().for_each(|entry| as_helper(entry, parent));
         }
+        if self.stopping {
+            logged.iter_mut().for_each(as_stopped);
+        }
         self.follow(id, &logged);
         logged.into_iter().for_each(|entry| cx.log_at(entry, raw_offset));
         true
@@ -154,5 +157,13 @@ fn as_helper(entry: &mut NewEntry, parent: Option<&String>) {
             entry.status = Some(EntryStatus::Completed);
         }
         _ => {}
+    }
+}
+
+/// A command that ends badly once the turn is to be stopped was stopped with it: whether codex says so or that it failed
+/// depends on which of the two it hears first.
+fn as_stopped(entry: &mut NewEntry) {
+    if entry.kind == EntryKind::Command && entry.status == Some(EntryStatus::Failed) {
+        entry.status = Some(EntryStatus::Cancelled);
     }
 }

@@ -2,26 +2,35 @@
 
 use forge_api::ops::Page;
 use forge_model::{
+    agent::Agent,
+    approval::Approval,
     execution::{Execution, Usage},
-    fix::FixProposal,
-    log::{LogEntry, LogPage},
+    fix::{FixProposal, FixStatus},
     machine::{Machine, MachineContact},
     race::RaceBadge,
     review::{Review, ReviewStatus, Verdict},
     sandbox::SandboxState,
-    task::Task,
+    task::{HolderKind, RoleHolder, Task, WaitReason},
     words::{counted, dollars},
 };
 
-use crate::{labels, shown::table};
+use crate::{
+    command::approval::options,
+    labels,
+    shown::{printable, table},
+    words::{self, plain},
+};
 
-/// Tasks, a line each.
-pub(super) fn list(page: &Page<Task>) -> String {
+/// Tasks, a line each. Where no engine stays, no agent of theirs is looked after.
+pub(super) fn list(page: &Page<Task>, is_served: bool) -> String {
     if page.items.is_empty() {
         return "No tasks.".to_owned();
     }
-    let row =
-        |task: &Task| vec![task.number.to_string(), task.status.clone(), task.title.clone(), note(task)];
+    let row = |task: &Task| {
+        let is_left = !is_served && task.live.is_some();
+        let note = if is_left { "pending".to_owned() } else { note(task) };
+        vec![task.number.to_string(), task.status.clone(), task.title.clone(), note]
+    };
     let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
     let mut text = table(&["#", "STATE", "TITLE", ""], &rows);
     if let Some(cursor) = &page.next_cursor {
@@ -35,15 +44,15 @@ fn awaits_decision(task: &Task) -> bool {
 }
 
 /// Why a task stands where it stands, in a few words.
-fn note(task: &Task) -> String {
+pub(in crate::command) fn note(task: &Task) -> String {
     if let Some(trouble) = &task.error_annotation {
-        return format!("needs you: {}", trouble.kind);
+        return format!("needs you: {}", words::trouble(trouble.kind));
     }
     if awaits_decision(task) {
         return "ready for your review".to_owned();
     }
     if let Some(waiting) = &task.waiting {
-        return format!("waits: {}", waiting.reason);
+        return words::waiting(waiting.reason, task.live.is_some()).to_owned();
     }
     if let Some(stays) = stays_behind(task) {
         return stays;
@@ -72,7 +81,7 @@ fn race(raced: &RaceBadge) -> String {
         Some(winner) => format!("{winner} won"),
         None => format!("{} of {} entries finished", raced.over, raced.entries),
     };
-    format!("{}: {}, {end}", raced.number, raced.status)
+    format!("{}: {}, {end}", raced.number, words::race(raced.status))
 }
 
 /// What all runs of a task cost, as far as it is known.
@@ -88,34 +97,86 @@ fn cost(usage: &Usage) -> Option<String> {
     }
 }
 
-/// The drafted fixes that somebody may still do something with.
+/// The drafted fixes that somebody may still do something with: one that is in the work can be rolled back.
 fn open_fixes(fixes: &[FixProposal]) -> Vec<String> {
     let of = |fix: &FixProposal| {
         let strategy = fix.strategy.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
-        format!("{} {}{strategy}: {}", fix.fix_id, fix.status, fix.files.join(", "))
+        let status = plain(fix.status.as_str());
+        format!("{} {status}{strategy}: {}", fix.fix_id, fix.files.join(", "))
     };
-    fixes.iter().filter(|fix| fix.status.is_open()).map(of).collect()
+    let matters = |fix: &&FixProposal| fix.status.is_open() || fix.status == FixStatus::Verified;
+    fixes.iter().filter(matters).map(of).collect()
+}
+
+/// What of a task is asked for besides the task.
+pub(super) struct Facts<'a> {
+    /// The machine of its worktree.
+    pub(super) machine: Option<&'a Machine>,
+    /// Its latest review.
+    pub(super) review: Option<&'a Review>,
+    /// The fixes that were drafted for it.
+    pub(super) fixes: &'a [FixProposal],
+    /// What its agents ask for.
+    pub(super) asks: &'a [Approval],
+    /// All agents.
+    pub(super) agents: &'a [Agent],
+    /// What it depends on, each in a line.
+    pub(super) depends: &'a [String],
+    /// Whether work is pending that no engine does now.
+    pub(super) pending: bool,
+}
+
+/// What a person does next about a task, each a command.
+fn next(task: &Task, facts: &Facts<'_>) -> Vec<String> {
+    let number = task.number;
+    if let Some(asks) = facts.asks.first() {
+        let options = options(asks);
+        return vec![format!("forge run answer {} OPTION, with one of: {options}", asks.id)];
+    }
+    if facts.pending {
+        return vec![format!("forge task start {number}, or forge serve")];
+    }
+    if awaits_decision(task) {
+        return vec![format!("forge task approve {number}, or forge task reject {number} --reason WHY")];
+    }
+    if task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::RaceCrown) {
+        return vec![format!("forge race pick {number} ENTRY; forge race show {number} lists the entries")];
+    }
+    Vec::new()
+}
+
+/// Who holds the roles of a task.
+fn roles(task: &Task, agents: &[Agent]) -> Vec<String> {
+    let name = |holder: &RoleHolder| match (holder.kind, &holder.id) {
+        (HolderKind::User, _) => "you".to_owned(),
+        (HolderKind::Agent, Some(id)) => {
+            let known = agents.iter().find(|agent| agent.id == *id);
+            known.map_or_else(|| id.to_string(), |agent| agent.name.clone())
+        }
+        (HolderKind::Agent, None) => "an agent".to_owned(),
+    };
+    let of = |(role, holder): (&String, &Option<RoleHolder>)| {
+        holder.as_ref().map(|holder| format!("{role:9} {}", name(holder)))
+    };
+    task.roles.iter().filter_map(of).collect()
 }
 
 /// One task.
-pub(super) fn task(
-    task: &Task,
-    machine: Option<&Machine>,
-    review: Option<&Review>,
-    fixes: &[FixProposal],
-) -> String {
+pub(super) fn task(task: &Task, facts: &Facts<'_>) -> String {
     let mut lines = vec![
         format!("#{} {}", task.number, task.title),
         format!("state     {}", task.status),
         format!("id        {}", task.id),
     ];
-    let note = note(task);
+    let note = match facts.asks.first() {
+        _ if facts.pending => "pending: it continues when Forge runs".to_owned(),
+        Some(asks) => format!("needs your answer: {}", asks.title),
+        None => note(task),
+    };
     if !note.is_empty() {
         lines.push(format!("now       {note}"));
     }
-    if awaits_decision(task) {
-        lines.push("next      forge task approve, or forge task reject --reason WHY".to_owned());
-    }
+    lines.extend(next(task, facts).iter().map(|next| format!("next      {next}")));
     let why = [
         task.error_annotation.as_ref().map(|trouble| &trouble.message),
         task.waiting.as_ref().map(|waiting| &waiting.message),
@@ -123,22 +184,28 @@ pub(super) fn task(
     lines.extend(why.into_iter().flatten().map(|message| format!("why       {message}")));
     if let Some(changed) = &task.work_changed {
         lines.push(format!(
-            "changed   since the review: {} commits, {} uncommitted files",
-            changed.commits,
-            changed.uncommitted.len()
+            "changed   since the review: {}, {}",
+            counted(changed.commits.into(), "commit", "commits"),
+            counted(changed.uncommitted.len() as u64, "uncommitted file", "uncommitted files")
         ));
     }
-    lines.extend(where_it_runs(task, machine));
+    lines.extend(roles(task, facts.agents));
+    if task.priority != 0 {
+        lines.push(format!("priority  {}", task.priority));
+    }
+    lines.extend(facts.depends.iter().map(|on| format!("needs     {on}")));
+    lines.extend(where_it_runs(task, facts.machine));
     if let Some(workspace) = &task.workspace {
         lines.push(format!("branch    {}", workspace.branch));
         lines.push(format!("worktree  {} ({})", workspace.path, workspace.status));
     }
     lines.extend(task.raced.as_ref().map(|raced| format!("race      {}", race(raced))));
     lines.extend(cost(&task.usage).map(|cost| format!("cost      {cost}")));
-    lines.extend(open_fixes(fixes).iter().map(|fix| format!("fix       {fix}")));
-    lines.extend(review.into_iter().flat_map(of_review));
+    lines.extend(open_fixes(facts.fixes).iter().map(|fix| format!("fix       {fix}")));
+    lines.extend(facts.review.into_iter().flat_map(of_review));
+    let widest = task.offers.iter().map(|offer| offer.verb.as_str().len()).max().unwrap_or_default();
     for offer in &task.offers {
-        lines.push(format!("offer     {:15} {}", offer.verb.as_str(), offer.why));
+        lines.push(format!("action    {:widest$} {}", offer.verb.as_str(), offer.why));
     }
     if !task.description.is_empty() {
         lines.push(String::new());
@@ -160,7 +227,8 @@ fn where_it_runs(task: &Task, machine: Option<&Machine>) -> Vec<String> {
 /// The latest review of a task.
 fn of_review(review: &Review) -> Vec<String> {
     let end = review.verdict.map_or("no verdict yet", Verdict::as_str);
-    let mut lines = vec![format!("review    attempt {}: {}, {end}", review.attempt_number, review.status)];
+    let (status, end) = (plain(review.status.as_str()), plain(end));
+    let mut lines = vec![format!("review    attempt {}: {status}, {end}", review.attempt_number)];
     lines.extend(review.reviewed_commit.as_ref().map(|commit| format!("commit    {commit}")));
     for step in &review.steps {
         let result = step.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
@@ -197,48 +265,12 @@ pub(super) fn sandbox(run: &Execution) -> Option<String> {
     (!lines.is_empty()).then(|| printable(&lines.join("\n")))
 }
 
-/// A stretch of a log.
-pub(super) fn log(page: &LogPage) -> String {
-    let entries: Vec<String> = page.entries.iter().map(entry).collect();
-    printable(&entries.join("\n"))
-}
-
-fn entry(entry: &LogEntry) -> String {
-    let body = &entry.body;
-    let said = ["text", "text_head", "command", "path", "name", "summary", "output"];
-    let text = said.iter().find_map(|key| body[*key].as_str());
-    let text = text.map_or_else(|| body.to_string(), |text| text.trim_end().to_owned());
-    let mut line = format!("{:>6}  {:15} {text}", entry.seq, entry.kind.as_str());
-    if let Some(code) = body["exit_code"].as_i64() {
-        line.push_str(&format!(" (exit {code})"));
-    }
-    line
-}
-
-/// Without control characters: what an agent prints must not steer the reader's terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
     use crate::sample;
-
-    #[test]
-    fn logs_do_not_steer_the_terminal() {
-        let page = json!({
-            "entries": [{
-                "seq": 1, "at": 0, "execution_id": "e", "turn": 0, "id": "1", "kind": "stdout",
-                "body": { "text": "\u{1b}[2Jgone\r\n" }, "raw_offset": 0,
-            }],
-            "first_seq": 1, "last_seq": 1, "total": 1,
-        });
-        let page: LogPage = serde_json::from_value(page).unwrap();
-        assert_eq!(log(&page), "     1  stdout          \u{fffd}[2Jgone");
-    }
 
     #[test]
     fn withheld_variables_are_named_when_there_are_any() {
@@ -266,7 +298,7 @@ mod tests {
         let awaited = json!({ "attempt_number": 1, "status": "awaiting_human" });
         let noted = |changes: Value| note(&sample::task(changes));
         let blocked = json!({ "error_annotation": sample::trouble("manual"), "review": awaited });
-        assert_eq!(noted(blocked), "needs you: manual");
+        assert_eq!(noted(blocked), "needs you: your decision");
         assert_eq!(noted(json!({ "review": awaited })), "ready for your review");
         assert_eq!(noted(json!({ "live": sample::live("") })), "agent running");
         assert_eq!(noted(json!({ "unmerged_commits": 2 })), "");
@@ -291,7 +323,7 @@ mod tests {
         let raced = json!({ "number": 1, "status": "running", "entries": 3, "over": 2, "winner": null });
         assert_eq!(of(raced), "1: running, 2 of 3 entries finished");
         let raced = json!({ "number": 2, "status": "promoted", "entries": 3, "over": 3, "winner": "cheap" });
-        assert_eq!(of(raced), "2: promoted, cheap won");
+        assert_eq!(of(raced), "2: finished, cheap won");
     }
 
     #[test]
@@ -307,13 +339,14 @@ mod tests {
     }
 
     #[test]
-    fn only_open_fixes_are_named() {
+    fn only_fixes_that_can_be_decided_are_named() {
         let fixes = [
-            sample::fix(json!({ "fixId": "1", "status": "verified" })),
+            sample::fix(json!({ "fixId": "1", "status": "rejected" })),
+            sample::fix(json!({ "fixId": "4", "status": "verified" })),
             sample::fix(json!({ "fixId": "2", "status": "drafted", "strategy": "cheap" })),
             sample::fix(json!({ "fixId": "3", "status": "applied" })),
         ];
-        assert_eq!(open_fixes(&fixes), ["2 drafted of cheap: a, b", "3 applied: a, b"]);
+        assert_eq!(open_fixes(&fixes), ["4 verified: a, b", "2 drafted of cheap: a, b", "3 applied: a, b"]);
     }
 
     #[test]
@@ -322,5 +355,35 @@ mod tests {
         let by_hand = json!({ "closed_unmerged": true, "unmerged_commits": 3, "offers": [] });
         assert_eq!(noted(by_hand), "closed without merging; 3 commits stay on forge/t");
         assert_eq!(noted(json!({ "unmerged_commits": 1, "offers": [] })), "1 commit not merged");
+    }
+
+    #[test]
+    fn next_command_fits_what_the_task_waits_for() {
+        let next_of = |changes: Value, pending: bool| {
+            let facts = Facts {
+                machine: None,
+                review: None,
+                fixes: &[],
+                asks: &[],
+                agents: &[],
+                depends: &[],
+                pending,
+            };
+            next(&sample::task(changes), &facts)
+        };
+        let awaited = json!({ "attempt_number": 1, "status": "awaiting_human" });
+        assert_eq!(next_of(json!({}), false), [""; 0]);
+        assert_eq!(next_of(json!({}), true), ["forge task start 1, or forge serve"]);
+        let approve = "forge task approve 1, or forge task reject 1 --reason WHY";
+        assert_eq!(next_of(json!({ "review": awaited }), false), [approve]);
+        let raced = json!({ "waiting": { "reason": "race_crown", "files": [], "message": "" } });
+        assert_eq!(next_of(raced, false), ["forge race pick 1 ENTRY; forge race show 1 lists the entries"]);
+    }
+
+    #[test]
+    fn roles_are_told_with_the_names_of_their_holders() {
+        let held = json!({ "coder": { "type": "agent", "id": "a" }, "reviewer": { "type": "user" }, "planner": null });
+        let told = roles(&sample::task(json!({ "roles": held })), &[]);
+        assert_eq!(told, ["coder     a", "reviewer  you"]);
     }
 }

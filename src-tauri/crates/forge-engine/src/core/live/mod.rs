@@ -22,7 +22,7 @@ use std::{
 use forge_git::Repo;
 use forge_model::{
     diff::SeenThere,
-    machine::Machine,
+    machine::{Machine, SshConfig},
     time::Timestamp,
     workspace::{PlaceThere, Workspace},
 };
@@ -147,7 +147,7 @@ pub(crate) async fn place_there(
     let Some(id) = workspace.machine_id.as_ref().filter(|_| is_there(workspace)) else { return Ok(None) };
     let Some(machine) = world.store().read().await?.machines().get(id).await? else { return Ok(None) };
     let mut path = None;
-    if core::location::contacts::why_unreachable(world, id).is_none() {
+    if core::location::contacts::why_unreachable(world, id, &workspace.task_id).is_none() {
         let asked = view::far_tree_of(world, context, workspace, &machine);
         let stands = async {
             let far = asked.await?;
@@ -159,7 +159,8 @@ pub(crate) async fn place_there(
             Err(_) => {}
         }
     }
-    Ok(Some(PlaceThere { destination: machine.ssh.destination(), machine: machine.name, path }))
+    let destination = machine.ssh.as_ref().map(SshConfig::destination);
+    Ok(Some(PlaceThere { destination, machine: machine.name, path }))
 }
 
 /// Programs on a machine are given a worktree.
@@ -202,7 +203,7 @@ async fn look_if_wanted(
     if !view.wants_look(freshness) {
         return None;
     }
-    if let Some(fault) = core::location::contacts::why_unreachable(world, &machine.id) {
+    if let Some(fault) = core::location::contacts::why_unreachable(world, &machine.id, &workspace.task_id) {
         return Some(fault);
     }
     let looking = view.look(world, context, workspace, machine);

@@ -251,7 +251,7 @@ pub(super) async fn far_tree_of(
     workspace: &Workspace,
     machine: &Machine,
 ) -> Result<FarTree> {
-    let asked = contacts::asked(world, machine).await?;
+    let asked = contacts::asked(world, machine, &workspace.task_id).await?;
     let unreachable = |error| EngineError::Transfer(TransferError::Unreachable(io::Error::other(error)));
     let login = asked.login().await.map_err(unreachable)?;
     Ok(asked.keeper.far_tree(workspace.task_id.as_str(), context.project.id.as_str(), &login))

@@ -1,164 +1,214 @@
-//! The machines that this engine asked something, whether they can be reached, and the keeper of each.
+//! The keepers elsewhere that this engine asked something, and whether they can be reached.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    path::PathBuf,
     sync::{Arc, Mutex},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
-use forge_exec::{SandboxSupport, Variables};
-use forge_keeper::{Keeper, Place, Refusal, TransferError};
-use forge_machines::{Contact, EnvironmentError, Fault, KeeperProgram, MachineConfig, SshConfig, SshMachine};
+use forge_keeper::Keeper;
+use forge_machines::{
+    Contact, Fault, SshMachine, Step,
+    container::{Containers, Opening, TaskContainer},
+};
 use forge_model::event::EventType;
-use forge_model::ids::{MachineId, ProjectId, TaskId};
+use forge_model::ids::{MachineId, TaskId};
 use forge_model::machine::{Machine, MachineContact, MachineFault};
 use forge_model::time::Timestamp;
 use forge_store::Tx;
 use serde_json::json;
-use tokio::sync::OnceCell;
 
 use crate::{
     EngineError, World,
-    core::{self, guarded::in_background, sync::locked},
+    core::{guarded::in_background, sync::locked},
     error::Result,
 };
 
-/// The folder of the sockets of shared sessions, in the data folder.
-const CONTROL_FOLDER: &str = "ssh";
-
-/// The program.
-const SSH: &str = "ssh";
-
-/// How long programs on a machine go on without being asked anything. Its keeper cannot tell an engine that is gone
-/// from a connection that is cut or a computer that sleeps, and only a person gives a machine up.
-const PATIENCE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+use super::{asked::Asked, configured, keeper_id::KeeperId};
 
 #[derive(Default)]
-struct Contacts(Mutex<HashMap<MachineId, Asked>>);
-
-/// A machine as it is asked. Cheap to clone: all clones share one session, and what is known of the machine.
-#[derive(Debug, Clone)]
-pub(crate) struct Asked {
-    /// The way to it.
-    pub ssh: SshMachine,
-    /// What runs programs there.
-    pub keeper: Keeper,
-    login: Arc<OnceCell<Arc<Variables>>>,
-    layout: Arc<Mutex<Option<Layout>>>,
+struct Contacts {
+    asked: Mutex<HashMap<KeeperId, Asked>>,
+    /// What makes containers, by machine: an image is built once for all tasks.
+    openings: Mutex<HashMap<MachineId, Opening>>,
+    turns: Mutex<HashMap<KeeperId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-/// What stays as it is while a machine is not started anew.
-#[derive(Debug, Clone)]
-pub(super) struct Layout {
-    /// What the kernel there can confine.
-    pub support: SandboxSupport,
-    /// The environment that a login there sets up.
-    pub login: Arc<Variables>,
-    /// Where its keeper has all of its files.
-    pub keepers_folder: PathBuf,
-}
-
-impl Asked {
-    /// The environment that a login there sets up.
-    ///
-    /// # Errors
-    /// When the machine cannot be used, or its profile ends the shell.
-    pub(crate) async fn login(&self) -> std::result::Result<Arc<Variables>, EnvironmentError> {
-        self.login.get_or_try_init(|| self.ssh.login_environment()).await.cloned()
-    }
-
-    /// What is known of it; asked by way of a task that is to run there, and again whenever the machine was out of reach.
-    ///
-    /// # Errors
-    /// When the machine cannot be reached, or refuses.
-    pub(super) async fn layout(
-        &self,
-        task: &TaskId,
-        project: &ProjectId,
-    ) -> std::result::Result<Layout, TransferError> {
-        if let Some(known) = locked(&self.layout).clone() {
-            return Ok(known);
-        }
-        // First: whatever else is asked goes over its connection.
-        let support = self.keeper.sandbox_support().await?;
-        let login = self.login().await.map_err(|error| match error {
-            EnvironmentError::Machine(fault) => TransferError::Unreachable(std::io::Error::other(fault)),
-            error @ EnvironmentError::NoAnswer { .. } => {
-                TransferError::Refused(Refusal::System(error.to_string()))
-            }
-        })?;
-        let standing = self.keeper.far_tree(task.as_str(), project.as_str(), &login).stand().await?;
-        let keepers_folder = standing.path.ancestors().nth(3).unwrap_or(&standing.path).to_owned();
-        let found = Layout { support, keepers_folder, login };
-        *locked(&self.layout) = Some(found.clone());
-        Ok(found)
-    }
-
-    pub(crate) fn is_unreachable(&self) -> bool {
-        matches!(&*self.ssh.contact().borrow(), Contact::Unreachable { .. })
-    }
-}
-
-/// The machine as it is asked: one handle for all who ask.
+/// The keeper of a task on a machine as it is asked: one handle for all who ask.
 ///
 /// # Errors
 /// When the program of the keeper cannot be read, or no folder for its sessions can be made.
-pub(crate) async fn asked(world: &World, machine: &Machine) -> Result<Asked> {
+pub(crate) async fn asked(world: &World, machine: &Machine, task: &TaskId) -> Result<Asked> {
     let contacts = world.part::<Contacts>();
-    if let Some(known) = locked(&contacts.0).get(&machine.id) {
+    let id = KeeperId::of(machine, task);
+    if let Some(known) = locked(&contacts.asked).get(&id) {
         return Ok(known.clone());
     }
-    let config = config_of(world, machine.ssh.clone(), machine.root.clone()).await?;
-    let ssh = SshMachine::new(config);
-    let keeper = ssh.keeper(world.keeper().epoch(), PATIENCE);
-    let made = Asked { ssh, keeper, login: Arc::default(), layout: Arc::default() };
-    let kept = match locked(&contacts.0).entry(machine.id.clone()) {
-        Entry::Occupied(known) => return Ok(known.get().clone()),
-        Entry::Vacant(free) => free.insert(made).clone(),
+    let made = match (&id.task, &machine.ssh) {
+        (Some(task), _) => {
+            let container = opening(world, machine).await?.of_task(task.as_str());
+            Asked::in_container(world, id, container)
+        }
+        (None, Some(ssh)) => {
+            let config = configured::ssh_config(world, ssh.clone(), machine.root.clone()).await?;
+            Asked::by(world, id, config)
+        }
+        (None, None) => return Err(EngineError::invalid("ssh", "is required")),
     };
-    tell_changes(world, &machine.id, &kept);
-    Ok(kept)
+    Ok(asked_by_all(world, made))
 }
 
-/// The keeper of a machine; that of this computer when none is named.
+/// The keeper in a container that was listed, as it is asked by all.
+pub(crate) fn asked_in(world: &World, id: KeeperId, container: TaskContainer) -> Asked {
+    match known(world, &id) {
+        Some(known) => known,
+        None => asked_by_all(world, Asked::in_container(world, id, container)),
+    }
+}
+
+fn asked_by_all(world: &World, made: Asked) -> Asked {
+    let contacts = world.part::<Contacts>();
+    let kept = match locked(&contacts.asked).entry(made.id.clone()) {
+        Entry::Occupied(known) => return known.get().clone(),
+        Entry::Vacant(free) => free.insert(made).clone(),
+    };
+    tell_changes(world, &kept);
+    kept
+}
+
+/// What makes the containers of a machine.
+///
+/// # Errors
+/// When the program of the keeper cannot be read, or the machine has no containers.
+pub(crate) async fn opening(world: &World, machine: &Machine) -> Result<Opening> {
+    let contacts = world.part::<Contacts>();
+    if let Some(known) = locked(&contacts.openings).get(&machine.id) {
+        return Ok(known.clone());
+    }
+    let config = machine.container.as_ref();
+    let config = config.ok_or_else(|| EngineError::invalid("container", "is required"))?;
+    let setup = configured::container_setup(world, machine, config).await?;
+    let mut openings = locked(&contacts.openings);
+    Ok(openings.entry(machine.id.clone()).or_insert_with(|| Opening::new(setup)).clone())
+}
+
+/// The keeper of a task on a machine; that of this computer when none is named.
 ///
 /// # Errors
 /// When the machine is not known any more.
-pub(crate) async fn keeper_of(world: &World, machine: Option<&MachineId>) -> Result<Keeper> {
+pub(crate) async fn keeper_of(world: &World, machine: Option<&MachineId>, task: &TaskId) -> Result<Keeper> {
     let Some(id) = machine else { return Ok(world.keeper().clone()) };
     let found = world.store().read().await?.machines().get(id).await?;
     let machine = found.ok_or_else(|| EngineError::not_found("machine", id))?;
-    Ok(asked(world, &machine).await?.keeper)
+    Ok(asked(world, &machine, task).await?.keeper)
+}
+
+/// Tests a machine step by step. Whoever waits for it since it failed is not made to wait longer.
+///
+/// # Errors
+/// When the program of the keeper cannot be read, or no folder for its sessions can be made.
+pub(crate) async fn test(world: &World, machine: &Machine, programs: &[&str]) -> Result<Vec<Step>> {
+    let steps = match (&machine.ssh, &machine.container) {
+        (Some(ssh), _) => {
+            let config = configured::ssh_config(world, ssh.clone(), machine.root.clone()).await?;
+            SshMachine::new(config).test(programs, |_| {}).await
+        }
+        (None, Some(container)) => {
+            let setup = configured::container_setup(world, machine, container).await?;
+            Containers::test(setup, programs, |_| {}).await
+        }
+        (None, None) => Vec::new(),
+    };
+    for known in all_known(world, &machine.id) {
+        known.link.nudge().await;
+    }
+    Ok(steps)
+}
+
+/// Waits until nobody else makes, clears up or removes what this keeper is in.
+pub(crate) async fn turn(world: &World, id: &KeeperId) -> tokio::sync::OwnedMutexGuard<()> {
+    let contacts = world.part::<Contacts>();
+    let turn = {
+        let mut turns = locked(&contacts.turns);
+        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        Arc::clone(turns.entry(id.clone()).or_default())
+    };
+    turn.lock_owned().await
 }
 
 /// From now on, runs on machines go on without this engine.
 pub(crate) fn leave_running(world: &World) {
-    locked(&world.part::<Contacts>().0).values().for_each(|known| known.keeper.leave_running());
+    locked(&world.part::<Contacts>().asked).values().for_each(|known| known.keeper.leave_running());
 }
 
-/// A machine that was asked before, if it was.
-pub(crate) fn known(world: &World, id: &MachineId) -> Option<Asked> {
-    locked(&world.part::<Contacts>().0).get(id).cloned()
+/// A keeper that was asked before, if it was.
+pub(crate) fn known(world: &World, id: &KeeperId) -> Option<Asked> {
+    locked(&world.part::<Contacts>().asked).get(id).cloned()
 }
 
-/// Why a machine cannot be reached, where that is known.
-pub(crate) fn why_unreachable(world: &World, id: &MachineId) -> Option<String> {
-    match &*known(world, id)?.ssh.contact().borrow() {
-        Contact::Unreachable { fault, .. } => Some(fault.to_string()),
-        Contact::Unknown | Contact::Live { .. } => None,
+/// The keeper of a task on a machine, whatever the kind of that, if it was asked before.
+pub(crate) fn known_of(world: &World, machine: &MachineId, task: &TaskId) -> Option<Asked> {
+    all_known(world, machine).into_iter().find(|known| known.id.serves(task))
+}
+
+/// All keepers of a machine that were asked before.
+pub(crate) fn all_known(world: &World, machine: &MachineId) -> Vec<Asked> {
+    let contacts = world.part::<Contacts>();
+    let known = locked(&contacts.asked);
+    known.values().filter(|known| known.id.machine == *machine).cloned().collect()
+}
+
+/// Why the keeper of a task on a machine cannot be reached, where that is known.
+pub(crate) fn why_unreachable(world: &World, machine: &MachineId, task: &TaskId) -> Option<String> {
+    known_of(world, machine, task)?.fault().map(|fault| fault.to_string())
+}
+
+/// Drops every way to a machine: the next who asks finds it anew.
+pub(crate) fn forget(world: &World, machine: &MachineId) {
+    let contacts = world.part::<Contacts>();
+    locked(&contacts.openings).remove(machine);
+    locked(&contacts.asked).retain(|id, known| keep_or_end(id.machine != *machine, known));
+}
+
+/// Drops the way to one keeper.
+pub(crate) fn forget_one(world: &World, id: &KeeperId) {
+    let contacts = world.part::<Contacts>();
+    locked(&contacts.asked).retain(|it, known| keep_or_end(it != id, known));
+}
+
+fn keep_or_end(is_kept: bool, known: &Asked) -> bool {
+    if !is_kept {
+        known.over.cancel();
     }
+    is_kept
 }
 
-/// Drops the way to a machine: the next who asks finds it anew.
-pub(crate) fn forget(world: &World, id: &MachineId) {
-    locked(&world.part::<Contacts>().0).remove(id);
+/// The machine with what is known of the contact. Of containers, one that runs tells that the machine can be used, and
+/// what is wrong with a single one tells nothing of the machine.
+pub(crate) fn with_contact(world: &World, machine: Machine) -> Machine {
+    let all = all_known(world, &machine.id).into_iter().map(|known| known.link.contact().borrow().clone());
+    // A connection that ended with no reason yet is one of a single container, too.
+    let is_of_one = |fault: &Fault| {
+        fault.is_of_one_task() || machine.container.is_some() && matches!(fault, Fault::Ended { .. })
+    };
+    let rank = |contact: &Contact| match contact {
+        Contact::Unreachable { fault, .. } if is_of_one(fault) => 0,
+        Contact::Unknown => 1,
+        Contact::Unreachable { .. } => 2,
+        Contact::Live { .. } => 3,
+    };
+    let best = all.filter(|contact| rank(contact) > 0).max_by_key(rank);
+    told_contact(machine, best.unwrap_or(Contact::Unknown))
 }
 
-/// The machine with what is known of the contact.
-pub(crate) fn with_contact(world: &World, mut machine: Machine) -> Machine {
-    let known = locked(&world.part::<Contacts>().0).get(&machine.id).map(|known| known.ssh.contact());
-    let contact = known.map_or(Contact::Unknown, |known| known.borrow().clone());
+/// The machine with what is known of the contact with the keeper of a task there.
+pub(crate) fn with_contact_of(world: &World, machine: Machine, task: &TaskId) -> Machine {
+    let known = known(world, &KeeperId::of(&machine, task));
+    let contact = known.map_or(Contact::Unknown, |known| known.link.contact().borrow().clone());
+    told_contact(machine, contact)
+}
+
+fn told_contact(mut machine: Machine, contact: Contact) -> Machine {
     (machine.contact, machine.contact_since, machine.contact_error) = match contact {
         Contact::Unknown => (MachineContact::Unknown, None, None),
         Contact::Live { since, .. } => (MachineContact::Live, Some(timestamp(since)), None),
@@ -169,40 +219,10 @@ pub(crate) fn with_contact(world: &World, mut machine: Machine) -> Machine {
     machine
 }
 
-/// What is needed to reach a machine from here.
-pub(crate) async fn config_of(
-    world: &World,
-    ssh: forge_model::machine::SshConfig,
-    root: String,
-) -> Result<MachineConfig> {
-    let forge_model::machine::SshConfig { host, user, port, identity_file, options } = ssh;
-    let control_folder = world.data_dir().join(CONTROL_FOLDER);
-    core::private_data::make(&control_folder)
-        .map_err(EngineError::io("make the folder of ssh's sessions"))?;
-    Ok(MachineConfig {
-        ssh: SshConfig { host, user, port, identity_file: identity_file.map(PathBuf::from), options },
-        root,
-        owner: core::keeper::owner_of(world).await?,
-        keepers: keepers_of(world).await?,
-        control_folder,
-        program: SSH.into(),
-        environment: Arc::new(core::environment::user_variables(world).await),
-        known_as: None,
-    })
-}
-
-/// The keepers that can be sent: the one beside this program, which is for machines like this one.
-async fn keepers_of(world: &World) -> Result<Vec<KeeperProgram>> {
-    let Place::Program(path) = world.inner.config.keeper.clone() else { return Ok(Vec::new()) };
-    let read = tokio::task::spawn_blocking(move || KeeperProgram::read(&path)).await;
-    let read = read.map_err(std::io::Error::other).and_then(|read| read.map_err(std::io::Error::other));
-    Ok(vec![read.map_err(EngineError::io("read the keeper's program"))?])
-}
-
-/// Tells windows and the tasks there whenever the contact changes, for as long as somebody asks the machine.
-fn tell_changes(world: &World, id: &MachineId, asked: &Asked) {
-    let (world, id, mut contact) = (world.clone(), id.clone(), asked.ssh.contact());
-    let layout = Arc::downgrade(&asked.layout);
+/// Tells windows and the tasks there whenever the contact changes, for as long as somebody asks the keeper.
+fn tell_changes(world: &World, asked: &Asked) {
+    let (world, id, mut contact) = (world.clone(), asked.id.clone(), asked.link.contact());
+    let forget_layout = asked.forgetful();
     in_background(&world.clone(), async move {
         loop {
             tokio::select! {
@@ -210,12 +230,12 @@ fn tell_changes(world: &World, id: &MachineId, asked: &Asked) {
                 () = world.inner.shutdown.cancelled() => return,
             }
             let is_live = contact.borrow_and_update().is_live();
-            if let (false, Some(layout)) = (is_live, layout.upgrade()) {
-                *locked(&layout) = None;
+            if !is_live {
+                forget_layout();
             }
             let tell = async {
                 let mut tx = world.store().write().await?;
-                machine_changed(&world, &mut tx, &id).await?;
+                machine_changed(&world, &mut tx, &id.machine).await?;
                 tx.commit().await?;
                 for changed in &world.features().moments.on_contact {
                     changed(&world, &id, is_live).await?;
@@ -223,7 +243,7 @@ fn tell_changes(world: &World, id: &MachineId, asked: &Asked) {
                 Ok::<(), EngineError>(())
             };
             if let Err(error) = tell.await {
-                tracing::warn!(machine = %id, %error, "failed to tell of the contact with a machine");
+                tracing::warn!(machine = %id.machine, %error, "failed to tell of the contact with a machine");
             }
             // Tasks that wait for a machine look again.
             super::super::scheduler::wake_waiting(&world);

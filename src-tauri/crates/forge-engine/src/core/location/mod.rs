@@ -6,8 +6,11 @@
 //! Invariants: nothing that cannot be reached is taken for ended; whoever waits for a machine stops waiting when a
 //! person gives it up, and when this engine ends.
 
+pub(crate) mod asked;
+pub(crate) mod configured;
 pub(crate) mod contacts;
 pub(crate) mod given_up;
+pub(crate) mod keeper_id;
 pub(crate) mod left_there;
 
 use std::{
@@ -17,13 +20,18 @@ use std::{
 
 use forge_exec::{SandboxSupport, Variables, sandbox_support};
 use forge_keeper::{FarTree, Keeper, McpProgram, Pause, Provided, RunState, TransferError, far_worktree};
-use forge_model::ids::{MachineId, TaskId};
+use forge_model::ids::{MachineId, ProjectId, TaskId};
+use forge_model::machine::Machine;
 use forge_model::workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
-use crate::{EngineError, World, core::context::task_folder, error::Result};
+use crate::{
+    EngineError, World,
+    core::{context::task_folder, lent_folders},
+    error::Result,
+};
 
-use contacts::{Asked, Layout};
+use asked::{Asked, Layout};
 
 /// The variable that names the user's repository.
 const REPO_PATH: &str = "FORGE_REPO_PATH";
@@ -245,6 +253,32 @@ impl There {
         Ok(self.reached(world, cancel, end).await?.is_some())
     }
 
+    /// The most memory of the task's container, in MiB; none without a limit.
+    pub(crate) fn memory_mb(&self) -> Option<u32> {
+        self.asked.container.as_ref()?.memory_mb()
+    }
+
+    /// How often something in the task's container was killed since it took too much memory; none where that is not
+    /// known.
+    pub(crate) async fn memory_kills(&self) -> Option<u64> {
+        self.asked.link.memory_kills().await.ok().flatten()
+    }
+
+    /// What the image of the task's container has done in a new worktree; none when the wait for the machine was stopped.
+    ///
+    /// # Errors
+    /// What is refused there, and that this engine ends.
+    pub(crate) async fn after_create(
+        &self,
+        world: &World,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Vec<String>>> {
+        let Some(container) = &self.asked.container else { return Ok(Some(Vec::new())) };
+        let unreachable = |fault| TransferError::Unreachable(std::io::Error::other(fault));
+        let ask = || async { container.after_create().await.map_err(unreachable) };
+        self.reached(world, cancel, ask).await
+    }
+
     /// Does something there, again whenever the machine cannot be reached; none when the machine was given up or
     /// `cancel` was fired first.
     ///
@@ -296,7 +330,7 @@ where
             Err(error) => tracing::info!(%error, "waiting for a machine"),
         }
         tokio::select! {
-            () = pause.until_reachable(&asked.ssh) => {}
+            () = pause.until_reachable(&asked.link) => {}
             () = stop.given_up.cancelled() => return Ok(None),
             () = stop.cancel.cancelled() => return Ok(None),
             () = world.inner.shutdown.cancelled() => return Err(stopping()),
@@ -314,7 +348,8 @@ pub(crate) fn stopping() -> EngineError {
 /// # Errors
 /// That it cannot be reached.
 pub(crate) fn require_reachable(world: &World, workspace: &Workspace) -> Result<()> {
-    let asked = workspace.machine_id.as_ref().and_then(|id| contacts::known(world, id));
+    let machine = workspace.machine_id.as_ref();
+    let asked = machine.and_then(|id| contacts::known_of(world, id, &workspace.task_id));
     if asked.is_some_and(|asked| asked.is_unreachable()) {
         let message = "its machine cannot be reached: wait for it, or give it up";
         return Err(EngineError::conflict(crate::ConflictCode::InUse, message));
@@ -352,14 +387,20 @@ pub(crate) async fn location_of(
     if now.is_some_and(|now| now.id == workspace.id && now.machine_id.as_ref() != Some(id)) {
         return Ok(None);
     }
-    let machine = conn.machines().get(id).await?.ok_or_else(|| EngineError::not_found("machine", id))?;
     let project = conn.tasks().get(task).await?.map(|task| task.project_id);
     let project = project.ok_or_else(|| EngineError::not_found("task", task))?;
     drop(conn);
-    let asked = contacts::asked(world, &machine).await?;
     let stop = Stop { cancel, given_up: &given_up };
-    let find = || asked.layout(task, &project);
-    let found = reached(world, (&machine.name, &asked), stop, find).await?;
+    let (machine, asked, found) = loop {
+        let machine = world.store().read().await?.machines().get(id).await?;
+        let machine = machine.ok_or_else(|| EngineError::not_found("machine", id))?;
+        let asked = contacts::asked(world, &machine, task).await?;
+        tokio::select! {
+            found = laid_out(world, &machine, &asked, workspace, &project, stop) => break (machine, asked, found?),
+            // The machine is another one now.
+            () = asked.over.cancelled() => {}
+        }
+    };
     let Some(Layout { support, login, keepers_folder }) = found else {
         return Ok(None);
     };
@@ -380,4 +421,27 @@ pub(crate) async fn location_of(
         task: task.clone(),
         given_up,
     }))))
+}
+
+/// What is to be known of where a task's programs run. Its container is made there, unless its worktree is in one: that
+/// went with it.
+async fn laid_out(
+    world: &World,
+    machine: &Machine,
+    asked: &Asked,
+    workspace: &Workspace,
+    project: &ProjectId,
+    stop: Stop<'_>,
+) -> Result<Option<Layout>> {
+    let find = || asked.layout(&workspace.task_id, project);
+    if asked.container.is_none() || lent_folders::is_there(workspace) {
+        return reached(world, (&machine.name, asked), stop, find).await;
+    }
+    // Whoever clears up removes no container that is made now.
+    let _turn = contacts::turn(world, &asked.id).await;
+    if asked.over.is_cancelled() {
+        return std::future::pending().await;
+    }
+    let _making = asked.allow_making().await;
+    reached(world, (&machine.name, asked), stop, find).await
 }

@@ -11,7 +11,7 @@ use forge_git::Repo;
 use forge_model::actor::Actor;
 use forge_model::execution::{Execution, ExecutionError};
 use forge_model::fix::{FixDraft, FixProposal};
-use forge_model::ids::{ExecutionId, MachineId, ReviewId, TaskId};
+use forge_model::ids::{ExecutionId, ReviewId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::postmortem::PostmortemCause;
 use forge_model::review::{Review, ReviewStep};
@@ -31,6 +31,7 @@ use crate::{
     World,
     core::{
         context::ProjectContext,
+        location::keeper_id::KeeperId,
         moves::Move,
         world::{
             cx::Cx,
@@ -220,8 +221,8 @@ pub(crate) struct Moments {
     pub recover: Vec<for<'a> fn(&'a World) -> BoxFuture<'a, Result<()>>>,
     /// At start: goes on with what is pending, and watches what is to come.
     pub resume: Vec<for<'a> fn(&'a World) -> BoxFuture<'a, Result<()>>>,
-    /// When a machine can be reached again, or cannot any more.
-    pub on_contact: Vec<for<'a> fn(&'a World, &'a MachineId, bool) -> BoxFuture<'a, Result<()>>>,
+    /// When a machine, or the container of a task on one, can be reached again, or cannot any more.
+    pub on_contact: Vec<for<'a> fn(&'a World, &'a KeeperId, bool) -> BoxFuture<'a, Result<()>>>,
     /// When places became free: asks those again that stand in the feature's own lines.
     pub wake: Vec<fn(&World)>,
 }

@@ -48,7 +48,7 @@ async fn transfer(from: &Tree, to: &Tree) -> Snapshot {
     let target = to.open().await.unwrap();
     if target.held().as_ref() != Some(&snapshot.id) {
         let mut haves = target.haves().await.unwrap();
-        haves.extend(target.tips().await.unwrap());
+        haves.extend(target.tips().unwrap());
         let mut packing = source.pack(&snapshot, &haves).await.unwrap();
         let mut unpacking = target.unpack().await.unwrap();
         while let Some(chunk) = packing.chunk().await.unwrap() {
@@ -58,7 +58,7 @@ async fn transfer(from: &Tree, to: &Tree) -> Snapshot {
         target.apply(&snapshot.id).await.unwrap();
         target.remember_tips(&snapshot.roots).await.unwrap();
     }
-    source.hold(&snapshot.id).unwrap();
+    source.hold(&snapshot).unwrap();
     snapshot
 }
 

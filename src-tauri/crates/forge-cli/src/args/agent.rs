@@ -1,0 +1,91 @@
+//! `forge agent`.
+
+use clap::{ArgGroup, Args, Subcommand};
+use clap_complete::ArgValueCompleter;
+
+use crate::complete;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agent {
+    /// Add an agent: a supported program, or any command
+    #[command(group = ArgGroup::new("driver").required(true).args(["program", "command"]))]
+    Add {
+        /// Name
+        name: String,
+        /// Supported program, as `forge agent detect` lists them; `acp` for another one that speaks the Agent Client
+        /// Protocol, which follows after `--`
+        #[arg(long, add = ArgValueCompleter::new(complete::programs))]
+        program: Option<String>,
+        /// Program (with arguments after `--`) or shell line (without); `{prompt_file}` is replaced by the
+        /// path of the prompt
+        #[arg(long)]
+        command: Option<String>,
+        /// Additional environment variable; repeatable
+        #[arg(long, value_name = "NAME=VALUE")]
+        env: Vec<String>,
+        /// Model to request
+        #[arg(long)]
+        model: Option<String>,
+        /// Maximum number of concurrent runs
+        #[arg(long)]
+        max_concurrent: Option<u32>,
+        /// Label that the machine must have, or its name; repeatable; `local` for this computer [default: the project's]
+        #[arg(long, value_name = "LABEL")]
+        machine: Vec<String>,
+        /// Arguments of the program
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
+    /// Change an agent
+    Edit(EditAgent),
+    /// List the agents
+    List,
+    /// List the supported programs, and which of them this computer has
+    Detect,
+    /// Check an agent's program: whether it is found, its version, and whether it is signed in
+    Check {
+        /// Agent, by id or name
+        #[arg(add = ArgValueCompleter::new(complete::agents))]
+        agent: String,
+    },
+    /// Start no new runs of an agent
+    Pause {
+        /// Agent, by id or name
+        #[arg(add = ArgValueCompleter::new(complete::agents))]
+        agent: String,
+    },
+    /// Allow new runs of an agent again
+    Resume {
+        /// Agent, by id or name
+        #[arg(add = ArgValueCompleter::new(complete::agents))]
+        agent: String,
+    },
+    /// Remove an agent that is not in use
+    Remove {
+        /// Agent, by id or name
+        #[arg(add = ArgValueCompleter::new(complete::agents))]
+        agent: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditAgent {
+    /// Agent, by id or name
+    #[arg(add = ArgValueCompleter::new(complete::agents))]
+    pub(crate) agent: String,
+    /// Name
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Model to request; '' leaves the choice to the program
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Maximum number of concurrent runs
+    #[arg(long)]
+    pub(crate) max_concurrent: Option<u32>,
+    /// Label that the machine must have, or its name; repeatable; `local` for this computer
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) machine: Vec<String>,
+    /// Use the machines of the project
+    #[arg(long, conflicts_with = "machine")]
+    pub(crate) default_machine: bool,
+}

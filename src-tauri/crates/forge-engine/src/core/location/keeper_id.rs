@@ -1,0 +1,28 @@
+//! Which keeper is asked on behalf of a task.
+
+use forge_model::ids::{MachineId, TaskId};
+use forge_model::machine::{Machine, MachineKind};
+
+/// Which keeper is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct KeeperId {
+    pub machine: MachineId,
+    /// The task whose container it is in; none where the machine has one keeper for all.
+    pub task: Option<TaskId>,
+}
+
+impl KeeperId {
+    /// That of a task on a machine.
+    pub(crate) fn of(machine: &Machine, task: &TaskId) -> Self {
+        let task = match machine.kind {
+            MachineKind::Ssh => None,
+            MachineKind::Container => Some(task.clone()),
+        };
+        Self { machine: machine.id.clone(), task }
+    }
+
+    /// Whether it is asked on behalf of a task that is on its machine.
+    pub(crate) fn serves(&self, task: &TaskId) -> bool {
+        self.task.as_ref().is_none_or(|own| own == task)
+    }
+}
