@@ -286,6 +286,7 @@ export type AnswerQuestion = {
 export type AppSettings = {
 	/**  For how many minutes agents keep running while Forge is not; 0 stops them at once. */
 	orphan_minutes: number,
+	services_max: number,
 };
 
 /**  A question of an agent. */
@@ -3618,6 +3619,7 @@ export type ProjectSettings = {
 	setup?: string[],
 	/**  What runs around the work on tasks. */
 	lifecycle_hooks?: LifecycleHooks,
+	services?: ServiceDefinition[],
 	/**  What becomes of finished worktrees. */
 	workspace_reuse?: WorkspaceReuse,
 	/**  How many finished worktrees are kept for reuse. */
@@ -5065,6 +5067,7 @@ export type UpdateAgent = {
 export type UpdateAppSettings = {
 	/**  For how many minutes agents keep running while Forge is not, at most 10080; 0 stops them at once. */
 	orphan_minutes?: number | null,
+	services_max?: number | null,
 };
 
 /**  Changes to a comment. */
@@ -5493,6 +5496,95 @@ export type Workspace = {
 	updated_at: string,
 };
 
+/**  One start of a service. */
+export type Service = {
+	/**  Its id. */
+	id: ServiceId,
+	/**  The task in whose worktree it runs. */
+	task_id: TaskId,
+	/**  The task's project. */
+	project_id: ProjectId,
+	/**  The task's number. */
+	task_number: number,
+	/**  The task's title. */
+	task_title: string,
+	/**  What the project calls it. */
+	name: string,
+	/**  The shell command, as it was started. */
+	command: string,
+	/**  What became of it. */
+	state: ServiceState,
+	/**  Why it is in this state, in a sentence; null while there is nothing to say. */
+	reason: string | null,
+	/**  The port that it was given as `PORT`. */
+	port: number,
+	/**  Where it answers while it runs. */
+	url: string,
+	/**  Its log, among the logs of the task. */
+	log_id: string,
+	/**  Who started it. */
+	started_by: string,
+	/**  When it was asked for. */
+	started_at: string,
+	/**  When it became ready; null before. */
+	ready_at: string | null,
+	/**  When it ended; null while it runs. */
+	ended_at: string | null,
+	/**  The exit code, when it ended by itself with one. */
+	exit_code: number | null,
+	/**  After how many idle minutes it stops. */
+	stop_after_minutes: number,
+};
+
+/**  A service that a project names. */
+export type ServiceDefinition = {
+	name: string,
+	command: string,
+	cwd?: string | null,
+	env?: { [key in string]: string },
+	ready?: ServiceReady | null,
+	ready_within_seconds?: number | null,
+	open?: string | null,
+	start?: ServiceStart,
+	stop_after_minutes?: number | null,
+};
+
+/**  One start of a service. */
+export type ServiceId = string;
+
+/**  When a service counts as ready: exactly one of these. */
+export type ServiceReady = {
+	http?: string | null,
+	port?: boolean,
+	pattern?: string | null,
+};
+
+/**  When a service starts. */
+export type ServiceStart = "manual" | "on_review";
+
+/**  What became of one start of a service. */
+export type ServiceState = "starting" | "ready" | "failed" | "stopped";
+
+/**  A service of a task: what the project names, and its latest start. */
+export type TaskService = {
+	name: string,
+	command: string | null,
+	start: ServiceStart | null,
+	last: Service | null,
+};
+
+/**  A service to start. */
+export type StartService = {
+	task_id: TaskId,
+	name?: string | null,
+};
+
+/**  A service to stop. */
+export type StopService = {
+	task_id: TaskId,
+	name?: string | null,
+};
+
 /**  Uncommitted work that was kept in a ref before a worktree went. */
 export type WorkspaceBackup = {
 	/**  The task it was made for; `orphan-<folder>` for a folder that belonged to none. */
@@ -5837,6 +5929,10 @@ export interface Operations {
   attachment_remove: { input: AttachmentPath; output: Done };
   /** Sends a message to the agent. */
   execution_follow_up: { input: FollowUp; output: Task };
+  service_list: { input: Empty; output: Page<Service> };
+  task_services: { input: TaskPath; output: Page<TaskService> };
+  service_start: { input: StartService; output: Service };
+  service_stop: { input: StopService; output: Page<TaskService> };
   /** All worktrees. */
   workspace_list: { input: Empty; output: Page<WorkspaceView> };
   /** Disk usage of the worktrees, by project. */
@@ -5966,6 +6062,8 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_log: (input) => [`log:${input.log_id}`],
   approval_list: () => ["approvals"],
   attachment_list: (input) => [`task:${input.task_id}`],
+  service_list: () => ["services"],
+  task_services: (input) => [`task:${input.task_id}`, "projects"],
   workspace_list: () => ["workspaces"],
   workspace_disk: () => ["workspaces"],
   workspace_orphans: () => ["workspaces"],

@@ -30,6 +30,7 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
     let more: &[&str] = match event.kind {
         E::AgentChanged => &["agents"],
         E::MachineChanged => &["machines"],
+        E::ServiceChanged => &["services"],
         E::ProjectChanged => &["projects", "attention", "workspaces", "costs"],
         E::NotificationCreated => &["notifications"],
         E::ExecutionStarted => &["agents", "executions", "machines"],

@@ -171,6 +171,9 @@ pub(crate) enum Setting {
     /// Minutes that agents keep running while Forge is not, 0 to 10080; 0 stops them at once
     #[value(name = "orphan_minutes")]
     OrphanMinutes,
+    /// Services of tasks that may run at once, 1 to 64
+    #[value(name = "services_max")]
+    ServicesMax,
 }
 
 #[derive(Debug, Subcommand)]
@@ -299,6 +302,7 @@ impl Command {
                         Work::Named
                     }
                 }
+                Task::Run { .. } => Work::Named,
                 Task::Create(_)
                 | Task::Edit(_)
                 | Task::List { .. }
@@ -316,6 +320,8 @@ impl Command {
                 | Task::Prompt(_)
                 | Task::Undo(_)
                 | Task::Delete { .. }
+                | Task::Stop { .. }
+                | Task::Services(_)
                 | Task::Log { .. } => Work::Nothing,
             },
         }
