@@ -80,6 +80,8 @@ function readsOf(sample: string | null, tasks: readonly Task[]): Handlers {
     ...agentAnswers(sample),
     ...(sample === "diff" || sample === "races" ? diffAnswers() : {}),
     ...(sample === "many" ? manyAnswers() : {}),
+    task_services: () => ({ items: [], next_cursor: null }),
+    service_list: () => ({ items: [], next_cursor: null }),
     ...(sample === "fixes" ? fixAnswers() : { fix_list: () => ({ proposals: [], drafts: [] }) }),
     ...(sample === "validate" ? validateAnswers() : sampleUnvalidated()),
     race_estimate: () => ({ entries: [], total_micro_usd: null }),

@@ -29,6 +29,8 @@ import { isRaced } from "./race/race.ts";
 import { RacedConversation } from "./race/RacedConversation.tsx";
 import { RaceTab } from "./race/RaceTab.tsx";
 import { Reviews } from "./review/Reviews.tsx";
+import { hasServices } from "./services/services.ts";
+import { ServicesTab } from "./services/ServicesTab.tsx";
 import { TaskHeader } from "./TaskHeader.tsx";
 import { Timeline } from "./timeline/Timeline.tsx";
 import { useAction } from "./useAction.ts";
@@ -55,13 +57,14 @@ const tabIds = [
   "fixes",
   "validate",
   "timeline",
+  "services",
   "workspace",
   "debrief",
 ] as const;
 type TabId = (typeof tabIds)[number];
 
-/** Some tabs are shown only where there is something: a race, drafted fixes, a worktree, what the task left behind. */
-type Having = Readonly<Record<"race" | "fixes" | "validate" | "debrief", boolean>>;
+/** Some tabs are shown only where there is something: a race, drafted fixes, a worktree, services, what the task left behind. */
+type Having = Readonly<Record<"race" | "fixes" | "validate" | "services" | "debrief", boolean>>;
 const tabsOf = (has: Having): readonly TabId[] =>
   tabIds.filter((id) => !(id in has) || has[id as keyof Having]);
 
@@ -146,10 +149,20 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const fixed = hasFixes(fixes) || wanted === "fixes";
   // Without a worktree there is nothing to validate.
   const validates = task.workspace?.status === "active" || wanted === "validate";
+  const services = useOp("task_services", { task_id: task.id }).data?.items;
+  // Without a worktree there is nothing to run.
+  const serves = (hasServices(services) && task.workspace !== null) || wanted === "services";
   const debriefed = hasDebrief(useOp("task_debrief", { task_id: task.id }).data);
   const shown = useMemo(
-    () => tabsOf({ race: raced, fixes: fixed, validate: validates, debrief: debriefed }),
-    [raced, fixed, validates, debriefed],
+    () =>
+      tabsOf({
+        race: raced,
+        fixes: fixed,
+        validate: validates,
+        services: serves,
+        debrief: debriefed,
+      }),
+    [raced, fixed, validates, serves, debriefed],
   );
   // What the address asks for may be nothing that this task has.
   const tab = shown.includes(wanted) ? wanted : "conversation";
@@ -195,6 +208,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     fixes: <FixesTab task={task} />,
     validate: <ValidateTab task={task} />,
     timeline: <Timeline task={task} view={view} />,
+    services: <ServicesTab task={task} />,
     workspace: <WorkspaceTab task={task} view={view} />,
     debrief: <DebriefTab task={task} />,
   };

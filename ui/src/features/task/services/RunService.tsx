@@ -1,0 +1,33 @@
+/** Starts the task's service, shows that it starts, and opens it once it is ready. */
+import { ExternalLink, Play } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
+import { Button } from "#ui/components/Button.tsx";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import type { Action } from "../useAction.ts";
+import { isActive, mainService } from "./services.ts";
+
+export function RunService({ taskId, action }: { taskId: string; action: Action }) {
+  const { t } = useTranslation();
+  const platform = usePlatform();
+  const services = useOp("task_services", { task_id: taskId }).data;
+  const main = mainService(services?.items ?? []);
+  if (!main) return null;
+  const { name, last } = main;
+  if (isActive(last) && last.state === "ready") {
+    return (
+      <Button icon={<ExternalLink />} onClick={() => void platform.openExternal(last.url)}>
+        {t("services.open", { name })}
+      </Button>
+    );
+  }
+  return (
+    <Button
+      icon={<Play />}
+      busy={isActive(last) || action.busy === "service_start"}
+      onClick={() => void action.run("service_start", { task_id: taskId, name })}
+    >
+      {t(isActive(last) ? "services.starting" : "services.run", { name })}
+    </Button>
+  );
+}
