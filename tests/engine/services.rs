@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 /// A service that prints where it is, and never listens.
-const PRINTS: &str = "echo port $PORT of $FORGE_PORT_BASE in $(basename $PWD), $COLOUR; echo up; exec sleep 600";
+const PRINTS: &str =
+    "echo port $PORT of $FORGE_PORT_BASE in $(basename $PWD), $COLOUR; echo up; exec sleep 600";
 
 /// The system's clock, which can be moved forwards.
 #[derive(Default)]
@@ -51,14 +52,14 @@ fn ready_by(pattern: &str) -> Value {
 }
 
 /// Settings with these services.
-fn with(services: Value) -> Value {
+fn with(services: &Value) -> Value {
     json!({ "services": services })
 }
 
 /// Such settings with one service that waits behind others, so that no test has the port of another one.
 fn at_place(place: usize, service: Value) -> Value {
     let before = (0..place).map(|n| json!({ "name": format!("other{n}"), "command": "true" }));
-    with(before.chain([service]).collect())
+    with(&before.chain([service]).collect())
 }
 
 /// A task whose work waits for a person, in its worktree.
@@ -100,15 +101,16 @@ async fn log(sandbox: &Sandbox, task: &Value, service: &Value) -> Result<String>
     Ok(printed.filter_map(|entry| entry["body"]["text"].as_str()).collect())
 }
 
+/// What runs of services; Forge asks the login shell beside them.
 fn services_of(sandbox: &Sandbox) -> Result<Vec<String>> {
-    Ok(sandbox.processes()?.into_iter().filter(|process| process.contains("service-")).collect())
+    Ok(sandbox.processes()?.into_iter().filter(|process| process.contains("sleep 600")).collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn service_runs_in_the_worktree_until_it_is_stopped_and_is_started_once() -> Result<()> {
     let service =
         json!({ "name": "web", "command": PRINTS, "env": { "COLOUR": "blue" }, "ready": ready_by("^up$") });
-    let sandbox = Sandbox::new(with(json!([service]))).await?;
+    let sandbox = Sandbox::new(with(&json!([service]))).await?;
     let task = in_review(&sandbox).await?;
     assert_eq!(last(&sandbox, &task, "web").await?, Value::Null);
     let started = start(&sandbox, &task, "web").await?;
@@ -123,7 +125,7 @@ async fn service_runs_in_the_worktree_until_it_is_stopped_and_is_started_once() 
     let stop = json!({ "task_id": task["id"], "name": "web" });
     let stopped = sandbox.call("service_stop", stop.clone()).await?;
     assert_eq!(stopped["items"][0]["last"]["reason"], "Stopped by a person");
-    assert_eq!(sandbox.processes()?, Vec::<String>::new());
+    assert_eq!(services_of(&sandbox)?, Vec::<String>::new());
     let refused = sandbox.call("service_stop", stop).await.unwrap_err();
     assert_eq!((refused.status, refused.code.as_str()), (409, "nothing_running"));
     assert_ne!(start(&sandbox, &task, "web").await?["id"], started["id"], "another start");
@@ -139,7 +141,7 @@ async fn service_that_cannot_start_or_is_not_ready_in_time_says_why() -> Result<
         { "name": "nowhere", "command": "true", "cwd": "missing" },
         { "name": "done", "command": "true" },
     ]);
-    let sandbox = Sandbox::new(with(services)).await?;
+    let sandbox = Sandbox::new(with(&services)).await?;
     let task = in_review(&sandbox).await?;
     for name in ["ends", "waits", "nowhere", "done"] {
         start(&sandbox, &task, name).await?;
@@ -150,12 +152,12 @@ async fn service_that_cannot_start_or_is_not_ready_in_time_says_why() -> Result<
     };
     assert_eq!(why("ends", "failed").await?, "Ended with exit code 3: no such module");
     let waited = why("waits", "failed").await?;
-    assert_eq!(waited, "Not ready within 1 seconds: no line of its output matched `up`");
+    assert_eq!(waited, "Not ready within 1 second: no line of its output matched `up`");
     assert!(why("nowhere", "failed").await?.contains("`missing` is no folder of the task's worktree"));
     assert_eq!(why("done", "stopped").await?, "Ended by itself (exit code 0)");
     start(&sandbox, &task, "deaf").await?;
     let deaf = why("deaf", "failed").await?;
-    assert!(deaf.starts_with("Not ready within 1 seconds: `/` was not answered at port"), "{deaf}");
+    assert!(deaf.starts_with("Not ready within 1 second: `/` was not answered at port"), "{deaf}");
     let gone = async {
         while !services_of(&sandbox)?.is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -173,16 +175,15 @@ async fn service_that_cannot_start_or_is_not_ready_in_time_says_why() -> Result<
 #[tokio::test(flavor = "multi_thread")]
 async fn two_tasks_serve_side_by_side_by_http() -> Result<()> {
     let serve = "exec python3 -m http.server $PORT --bind 127.0.0.1";
-    let service = json!({ "name": "web", "command": serve, "ready": { "http": "/work.txt" }, "open": "/work.txt" });
+    let service =
+        json!({ "name": "web", "command": serve, "ready": { "http": "/work.txt" }, "open": "/work.txt" });
     let sandbox = Sandbox::new(at_place(9, service)).await?;
     let (first, second) = (in_review(&sandbox).await?, in_review(&sandbox).await?);
     for task in [&first, &second] {
         start(&sandbox, task, "web").await?;
     }
-    let (one, other) = (
-        until(&sandbox, &first, "web", "ready").await?,
-        until(&sandbox, &second, "web", "ready").await?,
-    );
+    let (one, other) =
+        (until(&sandbox, &first, "web", "ready").await?, until(&sandbox, &second, "web", "ready").await?);
     assert_ne!(one["port"], other["port"]);
     assert!(other["url"].as_str().context("no url")?.ends_with("/work.txt"));
     Ok(())
@@ -199,7 +200,10 @@ async fn port_in_use_is_said_with_the_program_that_has_it() -> Result<()> {
     let failed = until(&sandbox, &task, "web", "failed").await?;
     let reason = failed["reason"].as_str().context("no reason")?;
     let own = format!("(process {})", std::process::id());
-    assert!(reason.starts_with(&format!("Port {} is in use by", base + 8)) && reason.contains(&own), "{reason}");
+    assert!(
+        reason.starts_with(&format!("Port {} is in use by", base + 8)) && reason.contains(&own),
+        "{reason}"
+    );
     drop(listener);
     Ok(())
 }
@@ -207,9 +211,10 @@ async fn port_in_use_is_said_with_the_program_that_has_it() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn oldest_idle_service_makes_room_and_an_unused_one_stops_by_itself() -> Result<()> {
     let clock = Arc::new(MovedClock::default());
-    let service = json!({ "name": "web", "command": PRINTS, "ready": ready_by("^up$"), "stop_after_minutes": 30 });
+    let service =
+        json!({ "name": "web", "command": PRINTS, "ready": ready_by("^up$"), "stop_after_minutes": 30 });
     let shared = Arc::new(Shared(Arc::clone(&clock)));
-    let sandbox = Sandbox::with_config(with(json!([service])), |config| config.clock = shared).await?;
+    let sandbox = Sandbox::with_config(with(&json!([service])), |config| config.clock = shared).await?;
     sandbox.call("settings_update", json!({ "services_max": 1 })).await?;
     let (first, second) = (in_review(&sandbox).await?, in_review(&sandbox).await?);
     start(&sandbox, &first, "web").await?;
@@ -220,7 +225,10 @@ async fn oldest_idle_service_makes_room_and_an_unused_one_stops_by_itself() -> R
     clock.forwards(2);
     start(&sandbox, &second, "web").await?;
     let evicted = last(&sandbox, &first, "web").await?;
-    assert_eq!((&evicted["state"], &evicted["reason"]), (&json!("stopped"), &json!("Stopped to make room for web of #2")));
+    assert_eq!(
+        (&evicted["state"], &evicted["reason"]),
+        (&json!("stopped"), &json!("Stopped to make room for web of #2"))
+    );
     until(&sandbox, &second, "web", "ready").await?;
     clock.forwards(31);
     let idle = until(&sandbox, &second, "web", "stopped").await?;
@@ -234,25 +242,26 @@ async fn service_starts_with_each_review_that_waits_for_a_person() -> Result<()>
         { "name": "web", "command": PRINTS, "ready": ready_by("^up$"), "start": "on_review" },
         { "name": "manual", "command": PRINTS },
     ]);
-    let sandbox = Sandbox::new(with(services)).await?;
+    let sandbox = Sandbox::new(with(&services)).await?;
     let task = in_review(&sandbox).await?;
     let first = until(&sandbox, &task, "web", "ready").await?;
     assert_eq!(first["started_by"], "system:review");
     assert_eq!(last(&sandbox, &task, "manual").await?, Value::Null);
     let reject = json!({ "task_id": task["id"], "reason": "again", "version": task["version"] });
     sandbox.call("review_reject", reject).await?;
-    let again = |now: &Value| now["review"]["status"] == "awaiting_human" && now["review"]["attempt_number"] == 2;
+    let again =
+        |now: &Value| now["review"]["status"] == "awaiting_human" && now["review"]["attempt_number"] == 2;
     sandbox.wait(&task, "a second review", again).await?;
     let second = until(&sandbox, &task, "web", "ready").await?;
     assert_ne!(first["id"], second["id"]);
-    assert_eq!(services_of(&sandbox)?.iter().filter(|it| it.contains(first["id"].as_str().unwrap_or("?"))).count(), 0);
+    assert_eq!(services_of(&sandbox)?.len(), 1, "the first one is gone");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn service_ends_before_its_worktree_is_removed() -> Result<()> {
     let service = json!({ "name": "web", "command": PRINTS, "ready": ready_by("^up$") });
-    let sandbox = Sandbox::new(with(json!([service]))).await?;
+    let sandbox = Sandbox::new(with(&json!([service]))).await?;
     let task = in_review(&sandbox).await?;
     start(&sandbox, &task, "web").await?;
     until(&sandbox, &task, "web", "ready").await?;
@@ -261,7 +270,7 @@ async fn service_ends_before_its_worktree_is_removed() -> Result<()> {
     sandbox.call("workspace_remove", json!({ "task_id": task["id"] })).await?;
     let ended = last(&sandbox, &task, "web").await?;
     assert_eq!(ended["reason"], "Stopped since its worktree was removed");
-    assert_eq!(sandbox.processes()?, Vec::<String>::new());
+    assert_eq!(services_of(&sandbox)?, Vec::<String>::new());
     let refused = sandbox.call("service_start", json!({ "task_id": task["id"] })).await.unwrap_err();
     assert_eq!(refused.code, "workspace_missing");
     Ok(())
@@ -276,7 +285,7 @@ async fn confined_service_changes_its_worktree_and_not_the_repository() -> Resul
     let command = "echo x > made && echo made; (echo x > \"$FORGE_REPO_PATH/stray\") 2>/dev/null || echo refused; \
                    git log -1 --format=%s >/dev/null && echo reads; echo up; exec sleep 600";
     let service = json!({ "name": "web", "command": command, "ready": ready_by("^up$") });
-    let sandbox = Sandbox::in_folder(lasting_folder()?, with(json!([service])), |_| {}).await?;
+    let sandbox = Sandbox::in_folder(lasting_folder()?, with(&json!([service])), |_| {}).await?;
     let task = in_review(&sandbox).await?;
     start(&sandbox, &task, "web").await?;
     let ready = until(&sandbox, &task, "web", "ready").await?;
@@ -284,7 +293,8 @@ async fn confined_service_changes_its_worktree_and_not_the_repository() -> Resul
     // An agent's work is taken into the repository although the service goes on.
     let reject = json!({ "task_id": task["id"], "reason": "again", "version": task["version"] });
     sandbox.call("review_reject", reject).await?;
-    let again = |now: &Value| now["review"]["status"] == "awaiting_human" && now["review"]["attempt_number"] == 2;
+    let again =
+        |now: &Value| now["review"]["status"] == "awaiting_human" && now["review"]["attempt_number"] == 2;
     sandbox.wait(&task, "a second review", again).await?;
     assert_eq!(last(&sandbox, &task, "web").await?["id"], ready["id"]);
     Ok(())
@@ -293,13 +303,13 @@ async fn confined_service_changes_its_worktree_and_not_the_repository() -> Resul
 #[tokio::test(flavor = "multi_thread")]
 async fn services_end_with_forge_and_are_told_so_at_the_next_start() -> Result<()> {
     let service = json!({ "name": "web", "command": PRINTS, "ready": ready_by("^up$") });
-    let mut sandbox = Sandbox::new(with(json!([service]))).await?;
+    let mut sandbox = Sandbox::new(with(&json!([service]))).await?;
     let task = in_review(&sandbox).await?;
     start(&sandbox, &task, "web").await?;
     until(&sandbox, &task, "web", "ready").await?;
     sandbox.restart().await?;
     let ended = last(&sandbox, &task, "web").await?;
     assert_eq!((&ended["state"], &ended["reason"]), (&json!("stopped"), &json!("Stopped with Forge")));
-    assert_eq!(sandbox.processes()?, Vec::<String>::new());
+    assert_eq!(services_of(&sandbox)?, Vec::<String>::new());
     Ok(())
 }

@@ -286,6 +286,7 @@ export type AnswerQuestion = {
 export type AppSettings = {
 	/**  For how many minutes agents keep running while Forge is not; 0 stops them at once. */
 	orphan_minutes: number,
+	/**  How many services of tasks may run at once. */
 	services_max: number,
 };
 
@@ -3619,6 +3620,7 @@ export type ProjectSettings = {
 	setup?: string[],
 	/**  What runs around the work on tasks. */
 	lifecycle_hooks?: LifecycleHooks,
+	/**  Commands that are started in a task's worktree so that its work can be tried; `.forge.json` may name more. */
 	services?: ServiceDefinition[],
 	/**  What becomes of finished worktrees. */
 	workspace_reuse?: WorkspaceReuse,
@@ -4007,6 +4009,8 @@ export type RepositoryConfig = {
 	findings: Finding[],
 	/**  Its inner loop. */
 	inner_loop: unknown,
+	/**  Its services. */
+	services?: ServiceDefinition[],
 };
 
 /**  How a repository differs from what was accepted of it, in what decides which programs git runs. */
@@ -4393,6 +4397,99 @@ export type SendNews = {
 	message?: string | null,
 };
 
+/**  One start of a service. */
+export type Service = {
+	/**  Its id. */
+	id: ServiceId,
+	/**  The task in whose worktree it runs. */
+	task_id: TaskId,
+	/**  The task's project. */
+	project_id: ProjectId,
+	/**  The task's number. */
+	task_number: number,
+	/**  The task's title. */
+	task_title: string,
+	/**  What the project calls it. */
+	name: string,
+	/**  The shell command, as it was started. */
+	command: string,
+	/**  What became of it. */
+	state: ServiceState,
+	/**  Why it is in this state, in a sentence; null while there is nothing to say. */
+	reason: string | null,
+	/**  The port that it was given as `PORT`. */
+	port: number,
+	/**  Where it answers while it runs. */
+	url: string,
+	/**  Its log, among the logs of the task. */
+	log_id: string,
+	/**  Who started it. */
+	started_by: string,
+	/**  When it was asked for. */
+	started_at: string,
+	/**  When it became ready; null before. */
+	ready_at: string | null,
+	/**  When it ended; null while it runs. */
+	ended_at: string | null,
+	/**  The exit code, when it ended by itself with one. */
+	exit_code: number | null,
+	/**  After how many idle minutes it stops. */
+	stop_after_minutes: number,
+};
+
+/**  A service that a project names. */
+export type ServiceDefinition = {
+	/**  Name; unique in the project. */
+	name: string,
+	/**  Shell command. `PORT` is the port to listen at. */
+	command: string,
+	/**  Folder in the worktree in which it runs; the worktree itself when absent. */
+	cwd?: string | null,
+	/**  Further environment variables. */
+	env?: { [key in string]: string },
+	/**  When it counts as ready; as soon as its process runs when absent. */
+	ready?: ServiceReady | null,
+	/**  How many seconds it may take to become ready; 120 when absent. */
+	ready_within_seconds?: number | null,
+	/**  Path that is opened in the browser; `/` when absent. */
+	open?: string | null,
+	/**  When it starts. */
+	start?: ServiceStart,
+	/**  After how many idle minutes it stops; 60 when absent. */
+	stop_after_minutes?: number | null,
+};
+
+/**  One start of a service. */
+export type ServiceId = string;
+
+/**  When a service counts as ready: exactly one of these. */
+export type ServiceReady = {
+	/**  A GET request to this path at its port is answered with a status from 200 to 399. */
+	http?: string | null,
+	/**  It listens at its port. */
+	port?: boolean,
+	/**  A line of its output matches this regular expression. */
+	pattern?: string | null,
+};
+
+/**  When a service starts. */
+export type ServiceStart = 
+/**  When a person or an agent starts it. */
+"manual" | 
+/**  Besides, whenever a review of the task's work waits for a person. */
+"on_review";
+
+/**  What became of one start of a service. */
+export type ServiceState = 
+/**  Its process starts, and is not ready yet. */
+"starting" | 
+/**  It runs and can be used. */
+"ready" | 
+/**  It could not be started, was not ready in time, or ended with an error. */
+"failed" | 
+/**  It was stopped, or ended by itself without an error. */
+"stopped";
+
 /**  What session a move back to work starts the agent with. */
 export type SessionMode = 
 /**  A new one. */
@@ -4448,6 +4545,14 @@ export type SshHost = {
 	target: string,
 	/**  The machine that it is already. */
 	machine_id: MachineId | null,
+};
+
+/**  A service to start. */
+export type StartService = {
+	/**  The task in whose worktree it runs. */
+	task_id: TaskId,
+	/**  What the project calls it; the first that the project names when absent. */
+	name?: string | null,
 };
 
 /**  One state. */
@@ -4516,6 +4621,14 @@ export type StepStatus =
 "running" | 
 /**  Over. */
 "done";
+
+/**  A service to stop. */
+export type StopService = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  What the project calls it; all services of the task when absent. */
+	name?: string | null,
+};
 
 /**  Why the database takes no writes. */
 export type StorageProblem = {
@@ -4857,6 +4970,18 @@ export type TaskRace = {
 	nameDecides?: boolean | null,
 };
 
+/**  A service of a task: what the project names, and its latest start. */
+export type TaskService = {
+	/**  What the project calls it. */
+	name: string,
+	/**  The shell command that would be started now; null when the project does not name the service any more. */
+	command: string | null,
+	/**  When it starts; null when the project does not name the service any more. */
+	start: ServiceStart | null,
+	/**  Its latest start in this task; null when it was never started. */
+	last: Service | null,
+};
+
 /**  A task's own limits. */
 export type TaskStateConfig = {
 	/**  Limits of automatic retries. */
@@ -5067,6 +5192,7 @@ export type UpdateAgent = {
 export type UpdateAppSettings = {
 	/**  For how many minutes agents keep running while Forge is not, at most 10080; 0 stops them at once. */
 	orphan_minutes?: number | null,
+	/**  How many services of tasks may run at once, 1 to 64. */
 	services_max?: number | null,
 };
 
@@ -5496,95 +5622,6 @@ export type Workspace = {
 	updated_at: string,
 };
 
-/**  One start of a service. */
-export type Service = {
-	/**  Its id. */
-	id: ServiceId,
-	/**  The task in whose worktree it runs. */
-	task_id: TaskId,
-	/**  The task's project. */
-	project_id: ProjectId,
-	/**  The task's number. */
-	task_number: number,
-	/**  The task's title. */
-	task_title: string,
-	/**  What the project calls it. */
-	name: string,
-	/**  The shell command, as it was started. */
-	command: string,
-	/**  What became of it. */
-	state: ServiceState,
-	/**  Why it is in this state, in a sentence; null while there is nothing to say. */
-	reason: string | null,
-	/**  The port that it was given as `PORT`. */
-	port: number,
-	/**  Where it answers while it runs. */
-	url: string,
-	/**  Its log, among the logs of the task. */
-	log_id: string,
-	/**  Who started it. */
-	started_by: string,
-	/**  When it was asked for. */
-	started_at: string,
-	/**  When it became ready; null before. */
-	ready_at: string | null,
-	/**  When it ended; null while it runs. */
-	ended_at: string | null,
-	/**  The exit code, when it ended by itself with one. */
-	exit_code: number | null,
-	/**  After how many idle minutes it stops. */
-	stop_after_minutes: number,
-};
-
-/**  A service that a project names. */
-export type ServiceDefinition = {
-	name: string,
-	command: string,
-	cwd?: string | null,
-	env?: { [key in string]: string },
-	ready?: ServiceReady | null,
-	ready_within_seconds?: number | null,
-	open?: string | null,
-	start?: ServiceStart,
-	stop_after_minutes?: number | null,
-};
-
-/**  One start of a service. */
-export type ServiceId = string;
-
-/**  When a service counts as ready: exactly one of these. */
-export type ServiceReady = {
-	http?: string | null,
-	port?: boolean,
-	pattern?: string | null,
-};
-
-/**  When a service starts. */
-export type ServiceStart = "manual" | "on_review";
-
-/**  What became of one start of a service. */
-export type ServiceState = "starting" | "ready" | "failed" | "stopped";
-
-/**  A service of a task: what the project names, and its latest start. */
-export type TaskService = {
-	name: string,
-	command: string | null,
-	start: ServiceStart | null,
-	last: Service | null,
-};
-
-/**  A service to start. */
-export type StartService = {
-	task_id: TaskId,
-	name?: string | null,
-};
-
-/**  A service to stop. */
-export type StopService = {
-	task_id: TaskId,
-	name?: string | null,
-};
-
 /**  Uncommitted work that was kept in a ref before a worktree went. */
 export type WorkspaceBackup = {
 	/**  The task it was made for; `orphan-<folder>` for a folder that belonged to none. */
@@ -5679,7 +5716,7 @@ export interface Operations {
   doors_token_renew: { input: Empty; output: AccessToken };
   /** Settings of Forge as a whole. */
   settings_get: { input: Empty; output: AppSettings };
-  /** Sets how long agents keep running while Forge is not. */
+  /** Sets how long agents keep running while Forge is not, and how many services run at once. */
   settings_update: { input: UpdateAppSettings; output: AppSettings };
   /** All projects, by name. */
   project_list: { input: Empty; output: Page<Project> };
@@ -5929,9 +5966,13 @@ export interface Operations {
   attachment_remove: { input: AttachmentPath; output: Done };
   /** Sends a message to the agent. */
   execution_follow_up: { input: FollowUp; output: Task };
+  /** Services that run, of all tasks. */
   service_list: { input: Empty; output: Page<Service> };
+  /** Services that the project names, with their latest start in the task. */
   task_services: { input: TaskPath; output: Page<TaskService> };
+  /** Starts a service in the task's worktree; one that runs is left as it is. */
   service_start: { input: StartService; output: Service };
+  /** Stops a service of the task, or all of them. */
   service_stop: { input: StopService; output: Page<TaskService> };
   /** All worktrees. */
   workspace_list: { input: Empty; output: Page<WorkspaceView> };

@@ -51,7 +51,8 @@ use crate::{
     ops::{
         Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
         executions, fixes, folders, hooks, knowledge, machines, merges, notifications, projects, races,
-        reviews, services, settings, storage, system, tasks, teaching, trust, validate, workflows, workspaces,
+        reviews, services, settings, storage, system, tasks, teaching, trust, validate, workflows,
+        workspaces,
     },
 };
 

@@ -45,7 +45,9 @@ describe("the time that agents keep running without Forge", () => {
     host.after("settings_update", changed, next, "settings");
     await user.clear(field);
     await user.type(field, "10{Enter}");
-    await waitFor(() => expect(inputsOf(host, "settings_update")).toEqual([{ orphan_minutes: 10 }]));
+    await waitFor(() =>
+      expect(inputsOf(host, "settings_update")).toEqual([{ orphan_minutes: 10 }]),
+    );
     await waitFor(() => expect(save.disabled).toBe(true));
     expect(field.value).toBe("10");
     expect(await violationsIn(container)).toEqual([]);

@@ -28,7 +28,8 @@ input! {
 }
 
 pub(crate) async fn get(api: Api, _: Actor, _: Empty) -> Result<AppSettings, ApiError> {
-    let (orphan_minutes, services_max) = (api.engine().orphan_minutes().await?, api.engine().services_max().await?);
+    let (orphan_minutes, services_max) =
+        (api.engine().orphan_minutes().await?, api.engine().services_max().await?);
     Ok(AppSettings { orphan_minutes, services_max })
 }
 

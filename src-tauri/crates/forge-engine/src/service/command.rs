@@ -3,6 +3,7 @@
 use forge_model::actor::Actor;
 use forge_model::ids::TaskId;
 use forge_model::service::{Service, ServiceDefinition, ServiceState, TaskService, log_of, url_of};
+use forge_model::words::counted;
 use forge_model::workspace::Workspace;
 use forge_store::Tx;
 use forge_store::table::services::ServiceRow;
@@ -10,12 +11,12 @@ use forge_store::table::tasks::TaskRow;
 
 use super::{
     ends,
-    follow::{Found, begin},
+    follow::begin,
     limit,
     policy::{Candidate, Room, port, room, stopped},
     prepared::{Place, place_of, require_here},
     readiness::note_connections,
-    running::services,
+    running::{Found, services},
 };
 use crate::{ConflictCode, EngineError, World, core, error::Result, trust};
 
@@ -116,7 +117,8 @@ pub(super) async fn record(
         Room::InPlaceOf(id) => running.iter().map(|row| &row.service).find(|one| one.id == id).cloned(),
         Room::None(names) => {
             let message = format!(
-                "{most} services run already, and all are in use: {}. Stop one, or raise `services_max`",
+                "no more than {} may run at once, and all are in use: {}. Stop one, or raise `services_max`",
+                counted(u64::from(most), "service", "services"),
                 names.join(", ")
             );
             return Err(EngineError::conflict(ConflictCode::ServicesFull, message));
@@ -212,9 +214,8 @@ pub(crate) async fn stop(
     let mut tx = world.store().write().await?;
     core::load::load(world, &mut tx, id, None).await?;
     let running = tx.services().active().await?;
-    let meant = |row: &&ServiceRow| {
-        row.service.task_id == *id && name.is_none_or(|name| row.service.name == name)
-    };
+    let meant =
+        |row: &&ServiceRow| row.service.task_id == *id && name.is_none_or(|name| row.service.name == name);
     let meant: Vec<Service> = running.iter().filter(meant).map(|row| row.service.clone()).collect();
     if meant.is_empty() {
         let message = match name {

@@ -8,10 +8,10 @@ use forge_model::workspace::Workspace;
 
 use super::{
     ends,
-    follow::{Found, begin},
+    follow::begin,
     policy::stopped,
     review,
-    running::services,
+    running::{Found, services},
 };
 use crate::{
     EngineError, World,

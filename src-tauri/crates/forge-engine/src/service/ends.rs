@@ -14,7 +14,12 @@ use crate::{
 };
 
 /// Tells of a service's state.
-pub(super) async fn emit(world: &World, tx: &mut Tx, service: &Service, end: Option<&ServiceEnd>) -> Result<()> {
+pub(super) async fn emit(
+    world: &World,
+    tx: &mut Tx,
+    service: &Service,
+    end: Option<&ServiceEnd>,
+) -> Result<()> {
     let state = end.map_or(service.state, |end| end.state);
     let reason = end.map(|end| end.reason.as_str());
     let facts = json!({ "name": service.name, "state": state, "reason": reason });

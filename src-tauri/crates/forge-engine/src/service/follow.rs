@@ -14,7 +14,7 @@ use super::{
     policy::{end_of, failed, stopped, taken_by},
     prepared::{Place, Prepared, place_of, prepare},
     readiness,
-    running::{Running, services},
+    running::{Found, Running, services},
     sink::ServiceSink,
 };
 use crate::{
@@ -32,17 +32,6 @@ const REASON_CHARS: usize = 300;
 
 /// From the gentle signal to the kill of what a keeper left that was killed.
 const SWEEP_GRACE: std::time::Duration = std::time::Duration::from_secs(2);
-
-/// Where a service is that is to be followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    /// Nothing of it was started.
-    New,
-    /// The keeper has it.
-    Kept,
-    /// An earlier engine gave it to a keeper, which is gone.
-    Lost,
-}
 
 /// How following ended.
 enum Followed {
@@ -141,8 +130,7 @@ async fn with_log(
     log.tell_again();
     environment.note_withheld(&log);
     confinement.begin_log(&log);
-    let follows =
-        program::log::follow_log(world, &place.task.project_id, Some(&place.task.id), log_id, &log);
+    let follows = program::log::follow_log(world, &place.task.project_id, Some(&place.task.id), log_id, &log);
     let goes_on = found == Found::Kept;
     let kept = KeptRun {
         id: log_id.clone(),
@@ -219,11 +207,11 @@ async fn in_session(
             }
         }
     };
-    let is_full = sink.is_full;
-    let written = sink.output.finish().await.map_err(EngineError::io("write the output of a service"));
     log.set_time(None);
+    // The next engine is told everything again, also the line that has no end yet.
     let Some(finished) = finished else { return Ok(Followed::Left) };
-    written?;
+    let is_full = sink.is_full;
+    sink.output.finish().await.map_err(EngineError::io("write the output of a service"))?;
     let said = last_line(output);
     Ok(Followed::Ended(match (due, finished) {
         (Some(end), _) => end,

@@ -4,11 +4,7 @@ use forge_model::service::{DEFAULT_SERVICES_MAX, MOST_SERVICES_MAX};
 use forge_store::ReadConnection;
 use serde_json::Value;
 
-use crate::{
-    EngineError, World,
-    core::app_settings::set_app_setting,
-    error::Result,
-};
+use crate::{EngineError, World, core::app_settings::set_app_setting, error::Result};
 
 /// The setting of Forge as a whole.
 const SERVICES_MAX: &str = "services_max";

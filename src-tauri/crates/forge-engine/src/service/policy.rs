@@ -89,7 +89,8 @@ pub(super) fn taken_by(port: u32, found: &[Listener], own_marker: Option<&str>) 
         Some(_) if found.iter().any(is_own) => None,
         Some(_) | None => found.first(),
     }?;
-    let who = other.process.as_ref().map_or_else(|| "a process of another user".to_owned(), ToString::to_string);
+    let who =
+        other.process.as_ref().map_or_else(|| "a process of another user".to_owned(), ToString::to_string);
     let of_service = other.marker.as_deref().is_some_and(|marker| marker.starts_with("service-"));
     let what = if of_service { ", a service that Forge started" } else { "" };
     Some(format!("Port {port} is in use by {who}{what}"))
@@ -122,7 +123,10 @@ mod tests {
         let names = running.iter().map(|one| one.name.clone()).collect();
         let in_use: Vec<_> =
             running.iter().filter(|one| !["younger", "older"].contains(&one.id.as_str())).cloned().collect();
-        assert_eq!(room(&in_use, 3, None, now), Room::None(in_use.iter().map(|it| it.name.clone()).collect()));
+        assert_eq!(
+            room(&in_use, 3, None, now),
+            Room::None(in_use.iter().map(|it| it.name.clone()).collect())
+        );
         assert_eq!(room(&running, 5, Some(&"v".into()), now), Room::None(names));
     }
 

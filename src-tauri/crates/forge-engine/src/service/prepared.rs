@@ -7,13 +7,13 @@ use std::{
 
 use forge_exec::{Command, Marker};
 use forge_git::REPOSITORY_VARIABLES;
+use forge_model::ids::TaskId;
 use forge_model::service::ServiceDefinition;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
-use forge_model::ids::TaskId;
 use forge_store::ReadConnection;
 use forge_store::table::{services::ServiceRow, tasks::TaskRow};
 
-use super::{follow::Found, running::Running};
+use super::running::{Found, Running};
 use crate::{
     ConflictCode, EngineError, World,
     core::{

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use forge_model::service::{ServiceReady, ServiceState};
 use forge_model::time::Timestamp;
+use forge_model::words::counted;
 use forge_store::table::services::{ServiceEnd, ServiceRow};
 use tokio::sync::watch;
 
@@ -48,7 +49,12 @@ pub(super) async fn watch(
         match ready {
             Some(Ok(())) => {}
             Some(Err(end)) => return end,
-            None => return failed(format!("Not ready within {seconds} seconds: {missing}")),
+            None => {
+                return failed(format!(
+                    "Not ready within {}: {missing}",
+                    counted(u64::from(seconds), "second", "seconds")
+                ));
+            }
         }
         running.use_at(world.now());
         if let Err(error) = write_ready(world, row).await {
@@ -125,8 +131,8 @@ async fn until_idle(world: &World, row: &ServiceRow, running: &Running) -> Servi
         }
         note_connections(world, running).await;
         if due(running.used()) <= world.now() {
-            let unit = if minutes == 1 { "minute" } else { "minutes" };
-            return stopped(format!("Stopped after {minutes} {unit} without use"));
+            let idle = counted(u64::from(minutes), "minute", "minutes");
+            return stopped(format!("Stopped after {idle} without use"));
         }
     }
 }

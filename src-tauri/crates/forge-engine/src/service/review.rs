@@ -10,9 +10,9 @@ use forge_store::table::tasks::TaskRow;
 use super::{
     command::{new_row, record},
     ends,
-    follow::{Found, begin},
+    follow::begin,
     policy::{failed, stopped},
-    running::services,
+    running::{Found, services},
 };
 use crate::{
     EngineError, Work, World,
@@ -50,7 +50,12 @@ pub(super) async fn waits(world: &World, tx: &mut Tx, task: &TaskRow) -> Result<
 }
 
 /// What an earlier review started shows earlier work.
-async fn end_earlier(world: &World, tx: &mut Tx, task: &TaskRow, definition: &ServiceDefinition) -> Result<()> {
+async fn end_earlier(
+    world: &World,
+    tx: &mut Tx,
+    task: &TaskRow,
+    definition: &ServiceDefinition,
+) -> Result<()> {
     for row in tx.services().active().await? {
         if row.service.task_id == task.id && row.service.name == definition.name {
             ends::end(world, tx, &row.service, &stopped("Started again for the next review")).await?;

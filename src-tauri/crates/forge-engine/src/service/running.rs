@@ -25,6 +25,17 @@ pub(super) struct Services {
     pub recorded: Notify,
 }
 
+/// Where a service is that is to be followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing of it was started.
+    New,
+    /// The keeper has it.
+    Kept,
+    /// An earlier engine gave it to a keeper, which is gone.
+    Lost,
+}
+
 /// One service that is followed.
 #[derive(Debug)]
 pub(super) struct Running {
@@ -116,7 +127,8 @@ impl Services {
     /// Others of a task that have a port still.
     pub(super) fn others_at(&self, id: &ServiceId, task: &TaskId, port: u32) -> Vec<Arc<Running>> {
         let running = locked(&self.running);
-        let others = running.iter().filter(|(other, one)| *other != id && one.task == *task && one.port == port);
+        let others =
+            running.iter().filter(|(other, one)| *other != id && one.task == *task && one.port == port);
         others.map(|(_, one)| Arc::clone(one)).collect()
     }
 

@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn colours_and_titles_are_left_out() {
-        let coloured = "\u{1b}]0;vite\u{7}\u{1b}[32m  \u{1b}[1mVITE\u{1b}[22m v5\u{1b}[39m  ready in 1 ms\r\n";
+        let coloured =
+            "\u{1b}]0;vite\u{7}\u{1b}[32m  \u{1b}[1mVITE\u{1b}[22m v5\u{1b}[39m  ready in 1 ms\r\n";
         assert_eq!(found("VITE v5  ready", &[coloured]), [true]);
     }
 

@@ -203,12 +203,27 @@ mod tests {
             (json!({ "name": "a", "command": "x", "env": { "FORGE_X": "1" } }), "services[0].env.FORGE_X"),
             (json!({ "name": "a", "command": "x", "env": { "1A": "1" } }), "services[0].env.1A"),
             (json!({ "name": "a", "command": "x", "ready": {} }), "services[0].ready"),
-            (json!({ "name": "a", "command": "x", "ready": { "port": true, "http": "/" } }), "services[0].ready"),
+            (
+                json!({ "name": "a", "command": "x", "ready": { "port": true, "http": "/" } }),
+                "services[0].ready",
+            ),
             (json!({ "name": "a", "command": "x", "ready": { "http": "x" } }), "services[0].ready.http"),
-            (json!({ "name": "a", "command": "x", "ready": { "pattern": "(" } }), "services[0].ready.pattern"),
-            (json!({ "name": "a", "command": "x", "ready": { "pattern": ".*" } }), "services[0].ready.pattern"),
-            (json!({ "name": "a", "command": "x", "stop_after_minutes": 0 }), "services[0].stop_after_minutes"),
-            (json!({ "name": "a", "command": "x", "ready_within_seconds": 0 }), "services[0].ready_within_seconds"),
+            (
+                json!({ "name": "a", "command": "x", "ready": { "pattern": "(" } }),
+                "services[0].ready.pattern",
+            ),
+            (
+                json!({ "name": "a", "command": "x", "ready": { "pattern": ".*" } }),
+                "services[0].ready.pattern",
+            ),
+            (
+                json!({ "name": "a", "command": "x", "stop_after_minutes": 0 }),
+                "services[0].stop_after_minutes",
+            ),
+            (
+                json!({ "name": "a", "command": "x", "ready_within_seconds": 0 }),
+                "services[0].ready_within_seconds",
+            ),
             (json!({ "name": "a", "command": "x", "start": "always" }), "services[0].start"),
             (json!({ "name": "a", "command": "x", "comand": "y" }), "services[0].comand"),
         ] {

@@ -130,7 +130,12 @@ impl ServicesMut<'_> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub async fn end(&mut self, id: &ServiceId, end: &ServiceEnd, now: Timestamp) -> Result<bool, StoreError> {
+    pub async fn end(
+        &mut self,
+        id: &ServiceId,
+        end: &ServiceEnd,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
         let reason = self.tx.text(&end.reason).into_owned();
         let done = sqlx::query(
             "UPDATE services SET state = ?2, reason = ?3, exit_code = ?4, ended_at = ?5

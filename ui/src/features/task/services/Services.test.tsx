@@ -91,7 +91,9 @@ describe("the services of a task", () => {
 
   it("tell why they failed, and why one could not be started", async () => {
     const reason = "Port 4310 is in use by node (process 7)";
-    const failed = named(someService({ state: "failed", reason, ended_at: "2026-01-01T00:00:00Z" }));
+    const failed = named(
+      someService({ state: "failed", reason, ended_at: "2026-01-01T00:00:00Z" }),
+    );
     const { user } = await opened([failed], {
       service_start: refuse("services_full", "4 services run already"),
     });

@@ -2,7 +2,7 @@
 import type { Service, ServiceState, TaskService } from "#ui/api/generated.ts";
 
 export const stateTones = {
-  starting: "info",
+  starting: "accent",
   ready: "success",
   failed: "danger",
   stopped: "neutral",

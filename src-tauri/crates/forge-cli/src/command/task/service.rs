@@ -85,7 +85,10 @@ fn failed(service: &Service) -> CliError {
     CliError::Told {
         kind: Kind::Conflict,
         message: format!("the service `{}` failed: {}", service.name, printable(reason)),
-        hint: format!("See its output with `forge task log {} --service {}`.", service.task_number, service.name),
+        hint: format!(
+            "See its output with `forge task log {} --service {}`.",
+            service.task_number, service.name
+        ),
     }
 }
 
@@ -129,7 +132,8 @@ fn shown(page: &Reply<Page<TaskService>>) -> String {
 fn row(one: &TaskService) -> Vec<String> {
     let last = one.last.as_ref();
     let state = last.map_or_else(|| "not started".to_owned(), |last| last.state.to_string());
-    let address = last.filter(|last| last.state.is_active()).map_or_else(|| NONE.to_owned(), |it| it.url.clone());
+    let address =
+        last.filter(|last| last.state.is_active()).map_or_else(|| NONE.to_owned(), |it| it.url.clone());
     let why = last.and_then(|last| last.reason.clone()).unwrap_or_else(|| NONE.to_owned());
     let command = one.command.clone().unwrap_or_else(|| "no longer named by the project".to_owned());
     vec![one.name.clone(), state, address, why, command]

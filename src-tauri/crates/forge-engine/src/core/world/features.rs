@@ -194,8 +194,7 @@ pub(crate) struct Moments {
     pub on_review_failed:
         Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow, &'a Review) -> BoxFuture<'a, Result<()>>>,
     /// When a review waits for a person, in the transaction that writes so.
-    pub on_review_waits:
-        Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    pub on_review_waits: Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// Before a worktree is removed. What is returned is kept until it is gone, or stays.
     pub on_worktree_goes:
         Vec<for<'a> fn(&'a World, &'a Workspace) -> BoxFuture<'a, Result<Box<dyn Any + Send>>>>,
