@@ -15,6 +15,7 @@ import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { Title } from "./Title.tsx";
 import { Properties } from "./Properties.tsx";
 import { ReviewBadges } from "./review/ReviewBadges.tsx";
+import { RunService } from "./services/RunService.tsx";
 import type { Action } from "./useAction.ts";
 import type { TaskActions } from "./useTaskActions.tsx";
 import styles from "./TaskHeader.module.css";
@@ -96,6 +97,8 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
   const states = view ? statesOf(view) : undefined;
   const state = states?.get(task.status);
   const name = state?.display_name ?? task.status;
+  // A review that waits for a person has the button in its banner.
+  const runs = task.workspace?.status === "active" && task.review?.status !== "awaiting_human";
   const stateLabel = (
     <>
       <StateGlyph kind={glyphOf(task, state)} label="" live={task.live !== null} />
@@ -127,6 +130,7 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
         )}
         <ReviewBadges task={task} workflow={view?.workflow} />
         <span className={styles.space} />
+        {runs && <RunService taskId={task.id} action={action} size="sm" />}
         <MainButton action={action} actions={actions} />
         <Menu
           align="end"

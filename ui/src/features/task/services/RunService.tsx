@@ -7,7 +7,13 @@ import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import type { Action } from "../useAction.ts";
 import { isActive, mainService } from "./services.ts";
 
-export function RunService({ taskId, action }: { taskId: string; action: Action }) {
+export interface RunServiceProps {
+  readonly taskId: string;
+  readonly action: Action;
+  readonly size?: "sm" | "md";
+}
+
+export function RunService({ taskId, action, size = "md" }: RunServiceProps) {
   const { t } = useTranslation();
   const platform = usePlatform();
   const services = useOp("task_services", { task_id: taskId }).data;
@@ -16,13 +22,18 @@ export function RunService({ taskId, action }: { taskId: string; action: Action 
   const { name, last } = main;
   if (isActive(last) && last.state === "ready") {
     return (
-      <Button icon={<ExternalLink />} onClick={() => void platform.openExternal(last.url)}>
+      <Button
+        size={size}
+        icon={<ExternalLink />}
+        onClick={() => void platform.openExternal(last.url)}
+      >
         {t("services.open", { name })}
       </Button>
     );
   }
   return (
     <Button
+      size={size}
       icon={<Play />}
       busy={isActive(last) || action.busy === "service_start"}
       onClick={() => void action.run("service_start", { task_id: taskId, name })}

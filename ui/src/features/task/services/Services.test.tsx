@@ -89,6 +89,29 @@ describe("the services of a task", () => {
     await waitFor(() => expect(sent("service_stop")).toEqual([which, which]));
   });
 
+  it("run and open from the head of the task, and from the banner of a review that waits", async () => {
+    const run = shown([named(null)]);
+    await run.user.click(await screen.findByRole("button", { name: "Run web" }));
+    await waitFor(() => expect(run.sent("service_start")).toEqual([which]));
+    run.unmount();
+    const waits = someTask({
+      status: "review",
+      workspace: someWorkspace(),
+      review: {
+        attempt_number: 1,
+        status: "awaiting_human",
+        verdict: null,
+        reviewed_commit: null,
+      },
+    });
+    const open = show(
+      { task: waits },
+      { task_services: () => ({ items: [named(someService())], next_cursor: null }) },
+    );
+    await open.user.click(await screen.findByRole("button", { name: "Open web" }));
+    expect(open.platform.opened).toHaveLength(1);
+  });
+
   it("tell why they failed, and why one could not be started", async () => {
     const reason = "Port 4310 is in use by node (process 7)";
     const failed = named(
