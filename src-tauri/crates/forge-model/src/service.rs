@@ -61,7 +61,6 @@ contract! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub http: Option<String>,
         /// It listens at its port.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
         pub port: bool,
         /// A line of its output matches this regular expression.
         #[serde(skip_serializing_if = "Option::is_none")]
