@@ -204,6 +204,7 @@ fn run(id: &str, task: &str, agent: &str, at: i64, cost: u64) -> Result<Executio
         after_transition: 0,
         carry: None,
         goes_on: false,
+        effort: None,
     })
 }
 
