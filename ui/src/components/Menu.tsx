@@ -136,13 +136,20 @@ export function Menu({ trigger, entries, align = "start", side = "bottom" }: Men
 /** The same entries on the secondary button, or the menu key, over its children. */
 export function ContextMenu({
   entries,
+  onOpen,
   children,
 }: {
   entries: readonly MenuEntry[];
+  /** Before it is shown: the entries may depend on what it was opened over. */
+  onOpen?: () => void;
   children: ReactElement;
 }) {
   return (
-    <BaseContext.Root>
+    <BaseContext.Root
+      onOpenChange={(open) => {
+        if (open) onOpen?.();
+      }}
+    >
       <BaseContext.Trigger render={children} />
       <BaseContext.Portal>
         <BaseContext.Positioner className={styles.positioner}>

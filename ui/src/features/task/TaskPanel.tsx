@@ -7,6 +7,8 @@ import type { Task } from "#ui/api/generated.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { useLayer } from "#ui/app/layers.ts";
 import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
+import { useTaskActions } from "#ui/app/useTaskActions.tsx";
+import { useMenuCommands } from "#ui/app/useMenuCommands.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
@@ -33,7 +35,6 @@ import { Reviews } from "./review/Reviews.tsx";
 import { TaskHeader } from "./TaskHeader.tsx";
 import { Timeline } from "./timeline/Timeline.tsx";
 import { useAction } from "./useAction.ts";
-import { useTaskActions } from "./useTaskActions.tsx";
 import { ValidateTab } from "./validate/ValidateTab.tsx";
 import { WorkspaceTab } from "./workspace/WorkspaceTab.tsx";
 import styles from "./TaskPanel.module.css";
@@ -147,7 +148,8 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     onClose ??
     (() =>
       mode === "panel" ? setQuery({ task: null }) : navigate("board", { project: projectId }));
-  const actions = useTaskActions(task, view, action, close);
+  const actions = useTaskActions(view, action.run, close)(task);
+  useMenuCommands("task.action", t("nav.task"), actions.menu);
   const raced = isRaced(task);
   const fixes = useOp("fix_list", { task_id: task.id }).data;
   const asked = useAsked();
