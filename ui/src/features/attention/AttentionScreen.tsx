@@ -133,7 +133,7 @@ function Row({ task, project }: { task: Task; project: string }) {
             {t(`task.trouble.${trouble.type}`)}
           </p>
         )}
-        <p className={styles.happened}>
+        <p dir="auto" className={styles.happened}>
           <Said text={happened} />
         </p>
         {evidence && (
@@ -221,7 +221,11 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
         <p className={styles.kind} data-asks>
           {t(`approvals.kind.${approval.kind}`, { agent: agent ?? t("approvals.agent") })}
         </p>
-        <p className={styles.happened} data-mono={approval.kind === "command" || undefined}>
+        <p
+          dir="auto"
+          className={styles.happened}
+          data-mono={approval.kind === "command" || undefined}
+        >
           {approval.title}
         </p>
         <p className={layout.note}>
