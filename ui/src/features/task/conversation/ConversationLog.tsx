@@ -1,6 +1,6 @@
 /** What runs said and did, one after the other, oldest first and read from the end. */
 import { ArrowDown } from "lucide-react";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useStore } from "zustand";
 import type { Approval, Execution } from "#ui/api/generated.ts";
@@ -81,6 +81,10 @@ export function Log({ taskId, executions, store, unfolded, approvals }: LogProps
   const [atEnd, setAtEnd] = useState(true);
 
   const newest = executions.at(-1)?.id;
+  useEffect(() => {
+    store.reading(atEnd ? (newest ?? null) : null);
+    return () => store.reading(null);
+  }, [store, atEnd, newest]);
   const { load } = earlier;
   const onStartReached = useCallback(() => {
     if (!newest || !stretches.has(newest)) return;
