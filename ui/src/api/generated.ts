@@ -1703,6 +1703,20 @@ export type Dropped = {
 	value: string | null,
 };
 
+/**  How two lines did in the races that both were in. */
+export type Duel = {
+	/**  The one. */
+	first: Scored,
+	/**  The other. */
+	second: Scored,
+	/**  Races that the one won. */
+	first_won: number,
+	/**  Races that the other won. */
+	second_won: number,
+	/**  Races that a third one won, or nobody. */
+	neither: number,
+};
+
 /**  A rule of the election. */
 export type ElectionRule = 
 /**  Whose checks did not pass is out. */
@@ -4347,6 +4361,83 @@ export type Scope =
 /**  Changes since the last review. */
 "since_review";
 
+/**  What a line of the scoreboard is for. */
+export type ScoreGroup = 
+/**  An agent. */
+"agent" | 
+/**  An agent with a model. */
+"model" | 
+/**  An agent with a model and an effort. */
+"effort";
+
+/**  A line of the scoreboard. */
+export type ScoreRow = {
+	/**  Who did the work. */
+	who: Scored,
+	/**  Pieces of work: tasks, and entries of races. */
+	tasks: number,
+	/**  Those that passed their first review, of those that had one decided. */
+	passed_first: Share,
+	/**  Those that were merged, of those that are over. */
+	merged: Share,
+	/**  Those that were blocked at least once. */
+	blocked: Share,
+	/**  How often a merged one was sent back or begun again, on average; null when fewer than 5 were merged. */
+	retries_per_merged: number | null,
+	/**  How many passed a review, the first one or a later one. */
+	passed: number,
+	/**  The median time from the first run to the review that passed, in milliseconds; null when fewer than 5 passed. */
+	median_ms: number | null,
+	/**  The time within which 9 of 10 passed, in milliseconds; null when fewer than 5 passed. */
+	p90_ms: number | null,
+	/**  What all runs cost, in micro-dollars: of losers, retries and reviewers, too. Without those of unknown cost. */
+	cost_micro_usd: number,
+	/**  Runs. */
+	runs: number,
+	/**  Runs of unknown cost. */
+	unknown: number,
+	/**  That cost by merged piece of work, in micro-dollars; null when fewer than 5 were merged, or no cost is known. */
+	cost_per_merged_micro_usd: number | null,
+	/**  Lines added by merged work. */
+	lines_added: number,
+	/**  Lines removed by merged work. */
+	lines_removed: number,
+};
+
+/**  What the work of agents came to. */
+export type Scoreboard = {
+	/**  What the lines are for. */
+	by: ScoreGroup,
+	/**  The lines, by agent, model and effort. */
+	rows: ScoreRow[],
+	/**  Who met whom in races that are over. */
+	duels: Duel[],
+};
+
+/**  What agents' work of a period came to. */
+export type ScoreboardOf = {
+	/**  What a line is for; agents when absent. */
+	by?: ScoreGroup,
+	/**  Only this project. */
+	project?: ProjectId | null,
+	/**  Only work whose last run ended at or after this time. */
+	since?: string | null,
+	/**  Only work whose last run ended before this time. */
+	until?: string | null,
+};
+
+/**  Who did the work of a line. */
+export type Scored = {
+	/**  The agent. */
+	agent_id: AgentId,
+	/**  Its name. */
+	agent_name: string,
+	/**  The model that was used; null where lines are by agent, and when the program named none. */
+	model: string | null,
+	/**  The effort that was asked for; null where lines are not by effort, and when none was asked for. */
+	effort: string | null,
+};
+
 /**  A shell snippet, or the path of an executable; run by the project's shell in the worktree. */
 export type ScriptHook = {
 	/**  What is run. */
@@ -4515,6 +4606,20 @@ export type Severity =
 "warning" | 
 /**  Something to know. */
 "info";
+
+/**  How many of how many, with the interval that holds the true share in 95 of 100 cases (Wilson's). */
+export type Share = {
+	/**  How many. */
+	count: number,
+	/**  Of how many. */
+	of: number,
+	/**  The share, 0 to 1; null when there are fewer than 5. */
+	rate: number | null,
+	/**  The lower end of its interval; null with the share. */
+	low: number | null,
+	/**  The upper end of its interval; null with the share. */
+	high: number | null,
+};
 
 /**  When the login shell's profile is run. */
 export type ShellMode = 
@@ -5906,6 +6011,10 @@ export interface Operations {
   cost_series: { input: CostsOf; output: CostSeries };
   /** Runs with an unusually high cost, latest first. */
   cost_anomalies: { input: ListAnomalies; output: Page<CostAnomalyEntry> };
+  /** Results of agents: reviews passed, tasks merged, time and cost, by agent, model or effort. */
+  scoreboard: { input: ScoreboardOf; output: Scoreboard };
+  /** The same as comma-separated values. */
+  scoreboard_csv: { input: ScoreboardOf; output: CsvPage };
   /** Drafted fixes of a task, oldest first. */
   task_fixes: { input: TaskPath; output: Page<FixProposal> };
   /** Drafted fixes for a task's failed checks, with the drafting attempts. */
@@ -6087,6 +6196,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   cost_totals: () => ["costs"],
   cost_series: () => ["costs"],
   cost_anomalies: () => ["costs"],
+  scoreboard: () => ["scoreboard"],
   task_fixes: (input) => [`task:${input.task_id}`],
   fix_list: (input) => [`task:${input.task_id}`],
   project_fixes: () => ["fixes"],

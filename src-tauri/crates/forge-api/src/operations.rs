@@ -234,6 +234,8 @@ table! {
     CostTotals(costs::CostsOf) -> forge_model::cost::CostTotals = ("cost_totals", Get, "/costs/totals", "Total cost of runs by day, project, task, agent and model.", costs::totals).provides(&["costs"]);
     CostSeries(costs::CostsOf) -> forge_model::cost::CostSeries = ("cost_series", Get, "/costs/series", "Cost of coder runs over time, by model.", costs::series).provides(&["costs"]);
     CostAnomalies(costs::ListAnomalies) -> Page<CostAnomalyEntry> = ("cost_anomalies", Get, "/costs/anomalies", "Runs with an unusually high cost, latest first.", costs::anomalies).provides(&["costs"]);
+    Scoreboard(costs::ScoreboardOf) -> forge_model::scoreboard::Scoreboard = ("scoreboard", Get, "/scoreboard", "Results of agents: reviews passed, tasks merged, time and cost, by agent, model or effort.", costs::scoreboard).provides(&["scoreboard"]);
+    ScoreboardCsv(costs::ScoreboardOf) -> costs::CsvPage = ("scoreboard_csv", Get, "/scoreboard/csv", "The same as comma-separated values.", costs::scoreboard_csv);
 
     TaskFixes(TaskPath) -> Page<FixProposal> = ("task_fixes", Get, "/tasks/{task_id}/fixes", "Drafted fixes of a task, oldest first.", fixes::of_task).provides(&["task:{task_id}"]).paged();
     FixList(TaskPath) -> Fixes = ("fix_list", Get, "/tasks/{task_id}/fixes/drafts", "Drafted fixes for a task's failed checks, with the drafting attempts.", fixes::list).provides(&["task:{task_id}"]);

@@ -13,7 +13,7 @@ use forge_engine::Work;
 
 use crate::{complete, container_args::ContainerArgs};
 
-pub(crate) use agent::{Agent, EditAgent};
+pub(crate) use agent::{Agent, AgentScores, EditAgent, ScoresBy};
 pub(crate) use more::{By, Cost, Fix, FixRef, Hook, Knowledge, Race, Run, Workflow, Worktree};
 pub(crate) use project::{EditProject, Project, Trust, WorkMode};
 pub(crate) use task::{ClosedRef, CreateTask, EditTask, Task, TaskRef, Wait};

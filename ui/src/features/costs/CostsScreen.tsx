@@ -17,10 +17,10 @@ import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Anomalies } from "./Anomalies.tsx";
 import { Course } from "./Course.tsx";
 import { Ledger } from "./Ledger.tsx";
-import { rangeOf, ranges, since, type Range } from "./range.ts";
+import { rangeOf, ranges, since, type Range } from "#ui/domain/range.ts";
 import { Figures, Sums } from "./Sums.tsx";
 import { useCsv } from "./useCsv.ts";
-import styles from "./Costs.module.css";
+import layout from "#ui/components/layout.module.css";
 
 const everyProject = "*";
 
@@ -130,7 +130,7 @@ export default function CostsScreen() {
       }
       layout="full"
     >
-      <div className={styles.page}>
+      <div className={layout.widePage}>
         <Content {...chosen} />
       </div>
     </Screen>

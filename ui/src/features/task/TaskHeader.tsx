@@ -3,10 +3,10 @@ import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { glyphOf } from "#ui/domain/stateKinds.ts";
-import { CloseQuestion } from "#ui/domain/closing/CloseQuestion.tsx";
 import { statesOf } from "#ui/domain/useStates.ts";
+import { TaskQuestions } from "#ui/app/TaskQuestions.tsx";
 import { useTaskHref } from "#ui/app/useTaskHref.ts";
-import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import type { TaskActions } from "#ui/app/useTaskActions.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Menu } from "#ui/components/Menu.tsx";
@@ -17,7 +17,6 @@ import { Properties } from "./Properties.tsx";
 import { ReviewBadges } from "./review/ReviewBadges.tsx";
 import { RunService } from "./services/RunService.tsx";
 import type { Action } from "./useAction.ts";
-import type { TaskActions } from "./useTaskActions.tsx";
 import styles from "./TaskHeader.module.css";
 
 export interface TaskHeaderProps {
@@ -155,31 +154,7 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
       </div>
       <Title task={task} />
       <Properties task={task} view={view} action={action} />
-      <AlertDialog
-        open={actions.confirm !== null}
-        onOpenChange={(open) => {
-          if (!open) actions.onConfirmClose();
-        }}
-        title={actions.confirm?.label ?? ""}
-        description={actions.confirm?.why ?? ""}
-        confirmLabel={actions.confirm?.label ?? ""}
-        keepLabel={t("task.keep")}
-        danger
-        onConfirm={actions.onConfirm}
-      />
-      <AlertDialog
-        open={actions.deleting !== null}
-        onOpenChange={(open) => {
-          if (!open) actions.deleting?.onKeep();
-        }}
-        title={t("task.deleteTitle", { number: task.number })}
-        description={t("task.deleteHint")}
-        confirmLabel={t("task.delete")}
-        keepLabel={t("task.keep")}
-        danger
-        onConfirm={() => actions.deleting?.onDelete()}
-      />
-      {actions.closing && <CloseQuestion tasks={[task]} {...actions.closing} />}
+      <TaskQuestions questions={actions.questions} />
     </header>
   );
 }

@@ -7,7 +7,7 @@ import { Offers } from "../banner/Offers.tsx";
 import { RunService } from "../services/RunService.tsx";
 import { CheckResults } from "./CheckResults.tsx";
 import { OutsideReview } from "./OutsideReview.tsx";
-import { stateOf } from "../state.ts";
+import { stateOf } from "#ui/domain/steps.ts";
 import { useAction } from "../useAction.ts";
 import { useDraftCount } from "./useDrafts.ts";
 
