@@ -93,12 +93,21 @@ async fn until(sandbox: &Sandbox, task: &Value, name: &str, state: &str) -> Resu
     bail!("{name} did not become {state}: {:#}", last(sandbox, task, name).await?)
 }
 
-async fn log(sandbox: &Sandbox, task: &Value, service: &Value) -> Result<String> {
+/// What a service printed, once its log has as much as is expected.
+async fn log(sandbox: &Sandbox, task: &Value, service: &Value, expected: &str) -> Result<String> {
     let read = json!({ "task_id": task["id"], "log_id": service["log_id"], "limit": 200 });
-    let page = sandbox.call("task_log", read).await?;
-    let entries = page["entries"].as_array().context("no entries")?;
-    let printed = entries.iter().filter(|entry| entry["kind"] == "stdout");
-    Ok(printed.filter_map(|entry| entry["body"]["text"].as_str()).collect())
+    let mut printed = String::new();
+    for _ in 0..200 {
+        let page = sandbox.call("task_log", read.clone()).await?;
+        let entries = page["entries"].as_array().context("no entries")?;
+        let lines = entries.iter().filter(|entry| entry["kind"] == "stdout");
+        printed = lines.filter_map(|entry| entry["body"]["text"].as_str()).collect();
+        if printed.len() >= expected.len() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(printed)
 }
 
 /// What runs of services; Forge asks the login shell beside them.
@@ -118,7 +127,8 @@ async fn service_runs_in_the_worktree_until_it_is_stopped_and_is_started_once() 
     let ready = until(&sandbox, &task, "web", "ready").await?;
     let base = task["workspace"]["port_base"].as_u64().context("no ports")?;
     assert_eq!(ready["url"], format!("http://localhost:{base}/"));
-    assert_eq!(log(&sandbox, &task, &ready).await?, format!("port {base} of {base} in tree, blue\nup\n"));
+    let printed = format!("port {base} of {base} in tree, blue\nup\n");
+    assert_eq!(log(&sandbox, &task, &ready, &printed).await?, printed);
     assert_eq!(start(&sandbox, &task, "web").await?["id"], started["id"], "it runs already");
     let listed = sandbox.call("service_list", json!({})).await?;
     assert_eq!(listed["items"][0]["id"], started["id"]);
@@ -277,6 +287,25 @@ async fn service_ends_before_its_worktree_is_removed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn service_ends_when_its_worktree_was_removed_by_hand() -> Result<()> {
+    let service = json!({ "name": "web", "command": PRINTS, "ready": ready_by("^up$") });
+    let sandbox = Sandbox::new(with(&json!([service]))).await?;
+    let task = in_review(&sandbox).await?;
+    start(&sandbox, &task, "web").await?;
+    until(&sandbox, &task, "web", "ready").await?;
+    std::fs::remove_dir_all(task["workspace"]["path"].as_str().context("no worktree")?)?;
+    let reject = json!({ "task_id": task["id"], "reason": "again", "version": task["version"] });
+    sandbox.call("review_reject", reject).await?;
+    let again =
+        |now: &Value| now["review"]["status"] == "awaiting_human" && now["review"]["attempt_number"] == 2;
+    sandbox.wait(&task, "a second review", again).await?;
+    let ended = last(&sandbox, &task, "web").await?;
+    assert_eq!(ended["reason"], "Stopped since its worktree was removed");
+    assert_eq!(services_of(&sandbox)?, Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn confined_service_changes_its_worktree_and_not_the_repository() -> Result<()> {
     if !forge_exec::sandbox_support().files {
         eprintln!("skipped: this kernel has no Landlock");
@@ -289,7 +318,8 @@ async fn confined_service_changes_its_worktree_and_not_the_repository() -> Resul
     let task = in_review(&sandbox).await?;
     start(&sandbox, &task, "web").await?;
     let ready = until(&sandbox, &task, "web", "ready").await?;
-    assert_eq!(log(&sandbox, &task, &ready).await?, "made\nrefused\nreads\nup\n");
+    let printed = "made\nrefused\nreads\nup\n";
+    assert_eq!(log(&sandbox, &task, &ready, printed).await?, printed);
     // An agent's work is taken into the repository although the service goes on.
     let reject = json!({ "task_id": task["id"], "reason": "again", "version": task["version"] });
     sandbox.call("review_reject", reject).await?;

@@ -1,10 +1,18 @@
 //! A kill at each fault point of a service's start: the next engine has one process of it, ready, with its whole log.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use forge_testkit::serve::{Serve, Served, marked_processes, scripted_agent};
-use forge_testkit::{Repository, fault};
+use forge_testkit::{HERMETIC_GIT, Repository, fault, program};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -24,6 +32,11 @@ impl ServiceFixture {
 
     /// A task whose work waits for a person, and the start of a service that may have been cut short.
     async fn start(env: Vec<(String, String)>) -> Result<Self> {
+        Self::start_ready_within(env, 120).await
+    }
+
+    /// The same with a service that is given up unless it is ready within so many seconds.
+    async fn start_ready_within(env: Vec<(String, String)>, seconds: u32) -> Result<Self> {
         let dir = tempfile::tempdir()?;
         let repo = Repository::create(&dir.path().join("repo"), &[("README.md", "# Sample\n")])?;
         let server = Self::serve(dir.path(), env)?;
@@ -32,7 +45,9 @@ impl ServiceFixture {
             "echo started >> '{}'; for n in $(seq {LINES}); do echo line $n; sleep 0.05; done; echo up; exec sleep 600",
             dir.path().join("evidence").display()
         );
-        let service = json!({ "name": "web", "command": command, "ready": { "pattern": "^up$" } });
+        let service = json!({
+            "name": "web", "command": command, "ready": { "pattern": "^up$" }, "ready_within_seconds": seconds,
+        });
         let settings = json!({ "shell": ["sh", "-c"], "services": [service], "sandbox": { "mode": "off" } });
         let new = json!({ "name": "sample", "repo_path": repo.path(), "settings": settings });
         let project = server.post("/projects", new).await?;
@@ -72,14 +87,27 @@ impl ServiceFixture {
         let starts = std::fs::read_to_string(self.dir.path().join("evidence"))?;
         ensure!(starts == "started\n", "it was started otherwise than once: {starts:?}");
         let log = ready["log_id"].as_str().context("no log")?;
-        let page = self.server.get(&format!("/tasks/{}/logs/{log}?limit=200", self.task)).await?;
-        let entries = page["entries"].as_array().context("no entries")?;
-        let printed = entries.iter().filter(|entry| entry["kind"] == "stdout");
-        let text: String = printed.filter_map(|entry| entry["body"]["text"].as_str()).collect();
         let wanted: String = (1..=LINES).map(|n| format!("line {n}\n")).chain(["up\n".to_owned()]).collect();
+        // What was matched is on its way to the log.
+        let mut text = String::new();
+        for _ in 0..500 {
+            text = self.printed(log).await?;
+            if text.len() >= wanted.len() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         ensure!(text == wanted, "the log is not whole: {text}");
         self.server.post(&format!("/tasks/{}/services/stop", self.task), json!({})).await?;
         self.check_gone()
+    }
+
+    /// What the service printed, as far as its log has it.
+    async fn printed(&self, log: &str) -> Result<String> {
+        let page = self.server.get(&format!("/tasks/{}/logs/{log}?limit=200", self.task)).await?;
+        let entries = page["entries"].as_array().context("no entries")?;
+        let printed = entries.iter().filter(|entry| entry["kind"] == "stdout");
+        Ok(printed.filter_map(|entry| entry["body"]["text"].as_str()).collect())
     }
 
     /// Nothing of the service runs. Forge asks the login shell at its start, which is no service.
@@ -117,6 +145,46 @@ async fn kill_after_the_start_is_noted_goes_on_with_the_same_process() -> Result
 #[tokio::test(flavor = "multi_thread")]
 async fn kill_of_a_ready_service_leaves_it_ready() -> Result<()> {
     survives("service.ready").await
+}
+
+/// The time without an engine does not count: the service may have been ready for long.
+#[tokio::test(flavor = "multi_thread")]
+async fn service_is_given_its_time_again_by_the_next_engine() -> Result<()> {
+    let env = vec![(fault::FAULT_VARIABLE.to_owned(), "service.spawned".to_owned())];
+    let mut fixture = ServiceFixture::start_ready_within(env, 2).await?;
+    fixture.server.until_gone().await?;
+    fixture.server.kill()?;
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    fixture.server = ServiceFixture::serve(fixture.dir.path(), Vec::new())?;
+    fixture.check().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_without_an_engine_begins_what_a_kill_cut_short() -> Result<()> {
+    let env = vec![(fault::FAULT_VARIABLE.to_owned(), "service.recorded".to_owned())];
+    let mut fixture = ServiceFixture::start(env).await?;
+    fixture.server.until_gone().await?;
+    fixture.server.kill()?;
+    let (dir, told) = (fixture.dir.path(), fixture.dir.path().join("told"));
+    let output = std::fs::File::create(&told)?;
+    let mut run = Command::new(program("forge")?);
+    run.args(["task", "run", "1", "--data-dir"]).arg(dir.join("data")).envs(HERMETIC_GIT);
+    run.env("HOME", dir).env("SHELL", "/bin/sh").stdin(Stdio::null());
+    let mut run = run.stdout(output.try_clone()?).stderr(output).spawn()?;
+    let mut said = String::new();
+    for _ in 0..1000 {
+        said = std::fs::read_to_string(&told)?;
+        if said.contains("web of #1 is ready") || run.try_wait()?.is_some() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    ensure!(said.contains("web of #1 is ready"), "{said}");
+    kill(Pid::from_raw(run.id().try_into()?), Signal::SIGINT)?;
+    run.wait()?;
+    let starts = std::fs::read_to_string(dir.join("evidence"))?;
+    ensure!(starts == "started\n", "it was started otherwise than once: {starts:?}");
+    fixture.check_gone()
 }
 
 #[tokio::test(flavor = "multi_thread")]

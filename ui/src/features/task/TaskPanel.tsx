@@ -163,7 +163,8 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const validates = task.workspace?.status === "active" || wanted === "validate";
   const services = useOp("task_services", { task_id: task.id }).data?.items;
   // Without a worktree there is nothing to run.
-  const serves = (hasServices(services) && task.workspace !== null) || wanted === "services";
+  const serves =
+    (hasServices(services) && task.workspace?.status === "active") || wanted === "services";
   const debriefed = hasDebrief(useOp("task_debrief", { task_id: task.id }).data);
   const shown = useMemo(
     () =>

@@ -17,6 +17,7 @@ use super::{
     prepared::{Place, place_of, require_here},
     readiness::note_connections,
     running::{Found, services},
+    unfollowed::take_up,
 };
 use crate::{ConflictCode, EngineError, World, core, error::Result, trust};
 
@@ -56,6 +57,7 @@ pub(crate) async fn start(world: &World, actor: &Actor, id: &TaskId, name: Optio
     let named = &context.settings.services;
     let (place, definition) = find(named, name)?;
     trust::require_trust_of(world, &context, &task, Some(&workspace)).await?;
+    take_up(world, &task.id, &definition.name).await?;
     let mut tx = world.store().write().await?;
     let recorded = record(world, &mut tx, actor, &task, &workspace, (place, definition)).await?;
     let Recorded { row, instead } = match recorded {
@@ -234,8 +236,6 @@ pub(crate) async fn stop(
     }
     tx.commit().await?;
     world.point("service.stopped");
-    for service in &meant {
-        ends::end_process(world, service).await?;
-    }
+    ends::end_processes(world, &meant).await?;
     of_task(world, id).await
 }

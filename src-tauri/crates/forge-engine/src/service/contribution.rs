@@ -6,15 +6,9 @@ use std::any::Any;
 use forge_model::service::Service;
 use forge_model::workspace::Workspace;
 
-use super::{
-    ends,
-    follow::begin,
-    policy::stopped,
-    review,
-    running::{Found, services},
-};
+use super::{ends, follow::begin, policy::stopped, review, running::services, unfollowed::unfollowed};
 use crate::{
-    EngineError, World,
+    World,
     core::{self, world::features::Moments},
     error::Result,
 };
@@ -41,9 +35,7 @@ async fn make_way(world: &World, workspace: &Workspace) -> Result<Box<dyn Any + 
         Ok(own)
     })
     .await?;
-    for service in &ended {
-        ends::end_process(world, service).await?;
-    }
+    ends::end_processes(world, &ended).await?;
     for running in services(world).of_task(&workspace.task_id) {
         running.stop.cancel();
         running.over.cancelled().await;
@@ -51,19 +43,12 @@ async fn make_way(world: &World, workspace: &Workspace) -> Result<Box<dyn Any + 
     Ok(Box::new(going))
 }
 
-/// Goes on with the services that the keeper has, and with those that it never got.
+/// Goes on with the services that the keeper has, and with those that it never got. A keeper that does not answer keeps
+/// no engine from its start: what it has is looked for again when somebody starts a service.
 async fn resume(world: &World) -> Result<()> {
-    let rows = world.store().read().await?.services().active().await?;
-    if !rows.is_empty() {
-        let kept = world.keeper().runs().await.map_err(EngineError::io("ask which services went on"))?;
-        for row in rows {
-            let found = match (kept.iter().any(|kept| kept.id == row.service.log_id), row.spawned) {
-                (true, _) => Found::Kept,
-                (false, true) => Found::Lost,
-                (false, false) => Found::New,
-            };
-            begin(world, row, found);
-        }
+    match unfollowed(world).await {
+        Ok(rows) => rows.into_iter().for_each(|(row, found)| begin(world, row, found)),
+        Err(error) => tracing::warn!(%error, "does not know which services went on"),
     }
     review::begin_recorded(world);
     Ok(())

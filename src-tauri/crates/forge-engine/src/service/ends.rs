@@ -49,6 +49,15 @@ pub(super) async fn write_end(world: &World, service: &Service, how: &ServiceEnd
     Ok(())
 }
 
+/// Ends the processes of services whose ends are written, all of them at once, and waits until nothing of them runs.
+///
+/// # Errors
+/// The first of those that could not be ended, once all others are.
+pub(super) async fn end_processes(world: &World, ended: &[Service]) -> Result<()> {
+    let all = futures::future::join_all(ended.iter().map(|service| end_process(world, service))).await;
+    all.into_iter().collect()
+}
+
 /// Ends the process of a service whose end is written, and waits until nothing of it runs.
 pub(super) async fn end_process(world: &World, service: &Service) -> Result<()> {
     if let Some(running) = services(world).get(&service.id) {

@@ -49,6 +49,11 @@ pub(super) fn begin(world: &World, row: ServiceRow, found: Found) {
         let end = match followed {
             Ok(Ok(Followed::Ended(end))) => Some(end),
             Ok(Ok(Followed::Left)) => None,
+            // Forge leaves it to the next engine, which finds the same trouble or none.
+            Ok(Err(error)) if world.inner.leave.is_cancelled() => {
+                tracing::warn!(%error, service = %row.service.id, "left a service to the next engine");
+                None
+            }
             Ok(Err(error)) => Some(failed(whole(&error))),
             Err(panic) => Some(failed(panic.to_string())),
         };
@@ -72,18 +77,26 @@ async fn over(world: &World, service: &Service, end: &ServiceEnd) {
 
 async fn follow(world: &World, row: &ServiceRow, running: &Running, found: Found) -> Result<Followed> {
     if found == Found::Lost {
-        sweep(&Marker(row.service.log_id.clone()), SWEEP_GRACE).await;
-        return Ok(Followed::Ended(failed("Lost: the program that runs services was ended")));
+        return Ok(Followed::Ended(lost(&row.service).await));
+    }
+    // From here on whoever ends it finds it here; one that was ended before that is not begun.
+    if !is_active(world, &row.service).await? {
+        return Ok(Followed::Ended(closed()));
     }
     // One that it takes the place of may still be on its way out.
     for other in services(world).others_at(&row.service.id, &row.service.task_id, row.service.port) {
         tokio::select! {
+            biased;
             () = other.over.cancelled() => {}
+            () = running.stop.cancelled() => return Ok(Followed::Ended(closed())),
+            () = world.inner.leave.cancelled() => return Ok(Followed::Left),
             () = world.inner.shutdown.cancelled() => return Ok(Followed::Ended(closed())),
         }
     }
     let place = place_of(world, &row.service.task_id).await?;
-    let Some(prepared) = prepare(world, row, &place, running, found).await? else {
+    // A full disk is no reason to end one that runs.
+    let prepare = || prepare(world, row, &place, running, found);
+    let Some(prepared) = core::disk::with_patience(world, prepare).await? else {
         return Ok(Followed::Ended(closed()));
     };
     if found == Found::New {
@@ -97,6 +110,18 @@ async fn follow(world: &World, row: &ServiceRow, running: &Running, found: Found
         return Ok(Followed::Ended(closed()));
     }
     with_log(world, row, running, &place, prepared, found).await
+}
+
+/// What is written of a service whose keeper is gone; nothing of it is left when this returns.
+pub(super) async fn lost(service: &Service) -> ServiceEnd {
+    sweep(&Marker(service.log_id.clone()), SWEEP_GRACE).await;
+    failed("Lost: the program that runs services was ended")
+}
+
+/// Whether no end of a service is written.
+async fn is_active(world: &World, service: &Service) -> Result<bool> {
+    let rows = world.store().read().await?.services().active().await?;
+    Ok(rows.iter().any(|row| row.service.id == service.id))
 }
 
 fn closed() -> ServiceEnd {
@@ -125,7 +150,8 @@ async fn with_log(
     let log_id = &row.service.log_id;
     let redactor = Arc::clone(environment.redactor());
     let cap = forge_agents::log::DEFAULT_CAP_BYTES;
-    let log = LogWriter::open(&log_dir, log_id, log_id, cap, Arc::clone(&redactor))?;
+    let open = async || Ok(LogWriter::open(&log_dir, log_id, log_id, cap, Arc::clone(&redactor))?);
+    let log = core::disk::with_patience(world, open).await?;
     // An engine that was killed may have begun the log of a service that the keeper never got, too.
     log.tell_again();
     environment.note_withheld(&log);

@@ -25,3 +25,4 @@ mod readiness;
 mod review;
 mod running;
 mod sink;
+mod unfollowed;

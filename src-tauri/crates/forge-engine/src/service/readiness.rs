@@ -33,7 +33,9 @@ pub(super) async fn watch(
 ) -> ServiceEnd {
     if row.service.state == ServiceState::Starting {
         let seconds = row.definition.ready_seconds();
-        let deadline = row.service.started_at.plus_ms(i64::from(seconds) * 1000);
+        // From when it is followed: it may have been started long ago by an engine that was killed.
+        let from = row.service.started_at.max(running.used());
+        let deadline = from.plus_ms(i64::from(seconds) * 1000);
         let mut missing = "nothing listened".to_owned();
         let ready = tokio::select! {
             biased;

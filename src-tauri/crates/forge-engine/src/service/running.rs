@@ -124,11 +124,12 @@ impl Services {
         }
     }
 
-    /// Others of a task that have a port still.
+    /// Others of a task that have a port still, and are on their way out.
     pub(super) fn others_at(&self, id: &ServiceId, task: &TaskId, port: u32) -> Vec<Arc<Running>> {
         let running = locked(&self.running);
         let others =
             running.iter().filter(|(other, one)| *other != id && one.task == *task && one.port == port);
+        let others = others.filter(|(_, one)| one.stop.is_cancelled());
         others.map(|(_, one)| Arc::clone(one)).collect()
     }
 

@@ -3,6 +3,7 @@ import { ExternalLink, Play } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import { Button } from "#ui/components/Button.tsx";
+import layout from "#ui/components/layout.module.css";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import type { Action } from "../useAction.ts";
 import { isActive, mainService } from "./services.ts";
@@ -32,13 +33,20 @@ export function RunService({ taskId, action, size = "md" }: RunServiceProps) {
     );
   }
   return (
-    <Button
-      size={size}
-      icon={<Play />}
-      busy={isActive(last) || action.busy === "service_start"}
-      onClick={() => void action.run("service_start", { task_id: taskId, name })}
-    >
-      {t(isActive(last) ? "services.starting" : "services.run", { name })}
-    </Button>
+    <>
+      <Button
+        size={size}
+        icon={<Play />}
+        busy={isActive(last) || action.busy === "service_start"}
+        onClick={() => void action.run("service_start", { task_id: taskId, name })}
+      >
+        {t(isActive(last) ? "services.starting" : "services.run", { name })}
+      </Button>
+      {size === "md" && last?.state === "failed" && (
+        <span role="status" className={layout.error}>
+          {t("services.didNotRun", { name, reason: last.reason })}
+        </span>
+      )}
+    </>
   );
 }

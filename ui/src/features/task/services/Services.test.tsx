@@ -112,6 +112,30 @@ describe("the services of a task", () => {
     expect(open.platform.opened).toHaveLength(1);
   });
 
+  it("that failed say so in the banner of a review that waits", async () => {
+    const reason = "Ended with exit code 3: no such module";
+    const waits = someTask({
+      status: "review",
+      workspace: someWorkspace(),
+      review: {
+        attempt_number: 1,
+        status: "awaiting_human",
+        verdict: null,
+        reviewed_commit: null,
+      },
+    });
+    show(
+      { task: waits },
+      {
+        task_services: () => ({
+          items: [named(someService({ state: "failed", reason }))],
+          next_cursor: null,
+        }),
+      },
+    );
+    expect(await screen.findByText(`web failed: ${reason}`)).toBeTruthy();
+  });
+
   it("tell why they failed, and why one could not be started", async () => {
     const reason = "Port 4310 is in use by node (process 7)";
     const failed = named(

@@ -9,6 +9,7 @@ use forge_api::{
     },
 };
 use forge_model::{
+    event::EventType,
     ids::TaskId,
     service::{Service, ServiceState, TaskService},
 };
@@ -55,6 +56,7 @@ pub(super) async fn run(
         loop {
             match changes.next().await {
                 Some(event) if event["entity_id"] == started.id.as_str() => break,
+                Some(event) if event["type"] == EventType::EventsResync.as_str() => break,
                 Some(_) => {}
                 None => return Err(CliError::Interrupted),
             }
