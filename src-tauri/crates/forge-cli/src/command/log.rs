@@ -105,7 +105,7 @@ pub(super) enum Followed {
     /// A run, and its log.
     Run(ExecutionId, String),
     /// A start of a service.
-    Service(Service),
+    Service(Box<Service>),
 }
 
 impl Followed {

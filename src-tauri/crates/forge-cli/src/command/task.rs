@@ -374,7 +374,7 @@ async fn service_log(
     let task_id = find(at, reference).await?.value.id;
     let last = service::last_start(at, &task_id, name).await?;
     if follow {
-        return log::follow(at, task_id, log::Followed::Service(last), limit).await;
+        return log::follow(at, task_id, log::Followed::Service(Box::new(last)), limit).await;
     }
     log::page(at, ReadTaskLog { task_id, log_id: last.log_id, after, before: None, limit }).await
 }
