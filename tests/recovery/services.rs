@@ -76,7 +76,7 @@ impl ServiceFixture {
             if last["state"] == state {
                 return Ok(last);
             }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
         bail!("the service did not become {state}: {:#}", self.last().await?)
     }
