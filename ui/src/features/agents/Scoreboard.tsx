@@ -1,46 +1,33 @@
 /** What the work of agents came to: a line for each, and who won against whom in races. */
 import { Download, Trophy } from "lucide-react";
-import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { call, useOp } from "#ui/api/client.ts";
 import type { Duel, ScoreGroup, ScoreRow, Scored, Share } from "#ui/api/generated.ts";
+import { PeriodFilters, usePeriod } from "#ui/app/Period.tsx";
 import { setQuery, useRoute } from "#ui/app/router.ts";
-import { useProjects } from "#ui/app/useProjects.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Row } from "#ui/components/Row.tsx";
 import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
-import { Select } from "#ui/components/Select.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import { Table, type Column } from "#ui/components/Table.tsx";
 import { duration } from "#ui/components/time.ts";
 import { money } from "#ui/domain/money.ts";
 import { percent } from "#ui/domain/percent.ts";
-import { rangeOf, ranges, since } from "#ui/domain/range.ts";
 import { useCsv } from "#ui/domain/useCsv.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./Scoreboard.module.css";
 
-const everyProject = "*";
 const groups = ["agent", "model", "effort"] as const satisfies readonly ScoreGroup[];
 
-/** The filters stand in the address, so that they survive a reload. */
-function useChosen() {
+/** What lines are for stands in the address beside the period. */
+function useGroup(): ScoreGroup {
   const route = useRoute();
-  const query = route.name === null ? {} : route.query;
-  const range = rangeOf(query["range"] ?? "90");
-  const project = query["of"] ?? null;
-  const by = groups.find((group) => group === query["by"]) ?? "agent";
-  // The day on which the page was opened: looked at once, so that what is asked stays the same.
-  const [now] = useState(() => Date.now());
-  const of = useMemo(
-    () => ({ by, ...since(range, now), ...(project === null ? {} : { project }) }),
-    [by, range, project, now],
-  );
-  return { range, project, by, of };
+  const by = route.name === null ? undefined : route.query["by"];
+  return groups.find((group) => group === by) ?? "agent";
 }
 
 const nameOf = ({ agent_name, model, effort }: Scored): string =>
@@ -173,8 +160,9 @@ function Races({ duels }: { duels: readonly Duel[] }) {
 export function Scoreboard() {
   const { t } = useTranslation();
   const platform = usePlatform();
-  const projects = useProjects();
-  const { range, project, by, of } = useChosen();
+  const period = usePeriod("90");
+  const by = useGroup();
+  const of = { by, ...period.of };
   const board = useOp("scoreboard", of, { keepPrevious: true });
   const columns = useColumns();
   const csv = useCsv({
@@ -186,23 +174,7 @@ export function Scoreboard() {
   return (
     <Stack gap={6}>
       <Row gap={4} wrap>
-        <Select
-          label={t("nav.project")}
-          hideLabel
-          size="sm"
-          value={project ?? everyProject}
-          options={[
-            { value: everyProject, label: t("scores.everyProject") },
-            ...projects.map(({ id, name }) => ({ value: id, label: name })),
-          ]}
-          onChange={(value) => setQuery({ of: value === everyProject ? null : value })}
-        />
-        <SegmentedControl
-          label={t("scores.range")}
-          value={range}
-          segments={ranges.map((value) => ({ value, label: t(`costPage.ranges.${value}`) }))}
-          onChange={(value) => setQuery({ range: value === "90" ? null : value })}
-        />
+        <PeriodFilters {...period} />
         <SegmentedControl
           label={t("scores.by")}
           value={by}

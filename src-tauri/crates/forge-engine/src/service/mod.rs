@@ -1,5 +1,5 @@
-//! Services: commands of the project, such as a development server, that run in a task's worktree so that a person or
-//! an agent can try its work. The keeper runs them as it runs checks, so that they outlive an engine that was killed.
+//! Services: commands of the project, such as a development server, that run in a task's worktree so that a person can
+//! try its work. The keeper runs them as it runs checks, so that they outlive an engine that was killed.
 //!
 //! Invariants:
 //! - A start is a row before anything of it runs, and its id names one process for ever: the next engine goes on with
@@ -11,7 +11,8 @@
 //! - A service holds neither the lock of the worktree nor its git directory: it runs beside agents and checks, and in a
 //!   sandbox it cannot change the repository.
 //!
-//! Absent: services of tasks whose worktree is on another machine or in a container; ports other than the task's own.
+//! Absent: services of tasks whose worktree is on another machine or in a container; ports other than the task's own;
+//! a way for runs to start one.
 
 pub(crate) mod command;
 pub(crate) mod contribution;

@@ -19,13 +19,15 @@ pub(super) async fn unfollowed(world: &World) -> Result<Vec<(ServiceRow, Found)>
         return Ok(Vec::new());
     }
     let kept = world.keeper().runs().await.map_err(EngineError::io("ask which services went on"))?;
-    let found = |row: &ServiceRow| match (kept.iter().any(|kept| kept.id == row.service.log_id), row.spawned)
-    {
-        (true, _) => Found::Kept,
-        (false, true) => Found::Lost,
-        (false, false) => Found::New,
+    let with_place = |row: ServiceRow| {
+        let found = match (kept.iter().any(|kept| kept.id == row.service.log_id), row.spawned) {
+            (true, _) => Found::Kept,
+            (false, true) => Found::Lost,
+            (false, false) => Found::New,
+        };
+        (row, found)
     };
-    Ok(rows.into_iter().map(|row| (found(&row), row)).map(|(found, row)| (row, found)).collect())
+    Ok(rows.into_iter().map(with_place).collect())
 }
 
 /// Before a service starts: writes the end of those that are lost, which would take its place, and goes on with the same
