@@ -1,0 +1,269 @@
+//! The way into the job of a task, which is submitted while that is allowed.
+
+use std::{
+    fmt, io,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use forge_exec::{Command, Exit, Unmarked};
+
+use super::{Look, Slurm, script};
+use crate::{Fault, JobOver, KeeperProgram, Sharing, SlurmFault, Way};
+
+/// What is written down of a task's job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allocation {
+    /// What it is or will be submitted as: letters, digits and `-`. No other job ever has it.
+    pub id: String,
+    /// Its number, once that is known.
+    pub job: Option<u64>,
+    /// How it ended, once Slurm said so.
+    pub over: Option<JobOver>,
+}
+
+/// Where the jobs of a task are written down. Each word is durable when it returns.
+#[async_trait]
+pub trait Ledger: fmt::Debug + Send + Sync + 'static {
+    /// The last one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    async fn last(&self) -> io::Result<Option<Allocation>>;
+
+    /// Another one, which is about to be submitted.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn intend(&self) -> io::Result<Allocation>;
+
+    /// It has this number.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn submitted(&self, id: &str, job: u64) -> io::Result<()>;
+
+    /// It is over.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn over(&self, id: &str, over: &JobOver) -> io::Result<()>;
+}
+
+/// The way into the job of a task. A job that is over is a fault: its worktree is nobody's any more. Another one is
+/// submitted only while somebody [allows](TaskJob::allow_making) that.
+#[derive(Debug)]
+pub struct TaskJob {
+    slurm: Slurm,
+    ledger: Arc<dyn Ledger>,
+    name: String,
+    makers: AtomicU32,
+    /// One at a time: whoever comes second finds what the first one submitted.
+    turn: tokio::sync::Mutex<()>,
+    running: Mutex<Option<Allocation>>,
+}
+
+/// While it lives, whoever connects to a job submits one when there is none.
+#[derive(Debug)]
+pub struct MakingJob(Arc<TaskJob>);
+
+impl Drop for MakingJob {
+    fn drop(&mut self) {
+        self.0.makers.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn unwritten(error: io::Error) -> Fault {
+    SlurmFault::Controller { said: format!("what is known of jobs here cannot be read or written ({error})") }
+        .into()
+}
+
+impl TaskJob {
+    /// The way to the job of a task, which is `name` for people.
+    #[must_use]
+    pub fn new(slurm: Slurm, name: &str, ledger: Arc<dyn Ledger>) -> Self {
+        Self {
+            slurm,
+            ledger,
+            name: name.to_owned(),
+            makers: AtomicU32::new(0),
+            turn: tokio::sync::Mutex::default(),
+            running: Mutex::default(),
+        }
+    }
+
+    /// From now on, whoever connects submits a job when there is none: no worktree is in it.
+    #[must_use = "a job is submitted only while this lives"]
+    pub fn allow_making(self: &Arc<Self>) -> MakingJob {
+        self.makers.fetch_add(1, Ordering::AcqRel);
+        MakingJob(Arc::clone(self))
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub const fn slurm(&self) -> &Slurm {
+        &self.slurm
+    }
+
+    /// The most memory that the job may take, in MiB.
+    #[must_use]
+    pub fn memory_mb(&self) -> Option<u32> {
+        self.slurm.setup().config.memory_mb
+    }
+
+    /// The job that runs, as it was last found.
+    #[must_use]
+    pub fn running(&self) -> Option<Allocation> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, running: Option<Allocation>) {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
+    }
+
+    /// The job that there is, or another one where that is allowed. It is written down before it is submitted.
+    async fn submitted(&self) -> Result<(Allocation, u64), Fault> {
+        let last = self.ledger.last().await.map_err(unwritten)?;
+        let may_make = self.makers.load(Ordering::Acquire) > 0;
+        let mut allocation = match last {
+            Some(last) => match &last.over {
+                None => last,
+                Some(_) if may_make => self.ledger.intend().await.map_err(unwritten)?,
+                Some(over) => return Err(SlurmFault::Over(self.newest(&last, over).await?).into()),
+            },
+            None if may_make => self.ledger.intend().await.map_err(unwritten)?,
+            None => return Err(SlurmFault::NoJob.into()),
+        };
+        if let Some(job) = allocation.job {
+            return Ok((allocation, job));
+        }
+        // One that was submitted just before this process was killed is known by its name.
+        let job = match self.slurm.find(&allocation.id).await? {
+            Some(job) => job,
+            None if may_make => self.slurm.submit(&allocation.id).await?,
+            None => return Err(SlurmFault::NoJob.into()),
+        };
+        self.ledger.submitted(&allocation.id, job).await.map_err(unwritten)?;
+        allocation.job = Some(job);
+        Ok((allocation, job))
+    }
+
+    /// How a job ended, as it is known now: that of a node which failed becomes certain.
+    async fn newest(&self, last: &Allocation, over: &JobOver) -> Result<JobOver, Fault> {
+        let (false, Some(job)) = (over.is_certain(), last.job) else { return Ok(over.clone()) };
+        match self.slurm.look(job).await? {
+            Look::Over(now) => {
+                self.ledger.over(&last.id, &now).await.map_err(unwritten)?;
+                Ok(now)
+            }
+            _ => Ok(over.clone()),
+        }
+    }
+
+    /// Finds the job that runs.
+    async fn found(&self) -> Result<(), Fault> {
+        let _turn = self.turn.lock().await;
+        self.note(None);
+        let (allocation, job) = self.submitted().await?;
+        match self.slurm.look(job).await? {
+            Look::Ready { .. } => {
+                self.note(Some(allocation));
+                Ok(())
+            }
+            Look::Waiting { fault } => Err(fault.into()),
+            Look::Over(over) => {
+                self.ledger.over(&allocation.id, &over).await.map_err(unwritten)?;
+                Err(SlurmFault::Over(over).into())
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Way for TaskJob {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn root(&self) -> &str {
+        &self.slurm.setup().root
+    }
+
+    fn keepers(&self) -> &[KeeperProgram] {
+        &self.slurm.setup().keepers
+    }
+
+    async fn prepare(&self) -> Result<(), Fault> {
+        self.found().await
+    }
+
+    fn begin(&self) -> String {
+        let id = self.running().map(|running| running.id).unwrap_or_default();
+        script::begin(self.root(), &self.slurm.keeper(&id), self.keepers())
+    }
+
+    fn environment(&self, fence: &str) -> String {
+        script::environment(fence)
+    }
+
+    fn memory_kills(&self) -> &'static str {
+        script::MEMORY_KILLS
+    }
+
+    fn shell(&self, _: Sharing<'_>, _: bool) -> Command<Unmarked> {
+        let job = self.running().and_then(|running| running.job).unwrap_or_default();
+        let words = [
+            "srun",
+            &format!("--jobid={job}"),
+            // Beside the job's script, which has all of its processors and memory.
+            "--overlap",
+            "--nodes=1",
+            "--ntasks=1",
+            "--export=NONE",
+            "--mpi=none",
+            "--unbuffered",
+            "--chdir=/",
+            "/bin/sh",
+            "-c",
+            script::STEP,
+        ];
+        self.slurm.setup().submit.program(&words.map(str::to_owned))
+    }
+
+    fn not_started(&self, _: String) -> Fault {
+        let place = self.slurm.setup().submit.place();
+        SlurmFault::NoProgram { program: "srun".to_owned(), place }.into()
+    }
+
+    /// A step begins as soon as the node is there, the script of the job often only later.
+    fn silent(&self) -> Fault {
+        let job = self.running().and_then(|running| running.job).unwrap_or_default();
+        let why = "its node has not begun its script".to_owned();
+        SlurmFault::Waiting { job, why, remedy: String::new() }.into()
+    }
+
+    fn is_of_the_way(&self, code: i32) -> bool {
+        // What the shell does ends with 0.
+        code != 0
+    }
+
+    async fn why_it_ended(&self, exit: Option<Exit>, errors: &str) -> Fault {
+        // Whether the job is over is asked, never guessed.
+        if let Err(fault) = self.found().await {
+            return fault;
+        }
+        let job = self.running().and_then(|running| running.job).unwrap_or_default();
+        let is_folders = matches!(exit, Some(Exit::Code(1..=3))) && errors.contains("cannot create");
+        if is_folders {
+            return Fault::of_folder(&self.name, self.root(), errors);
+        }
+        let last = errors.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let last =
+            last.map(|line| line.rsplit_once("error: ").map_or(line, |(_, rest)| rest).trim_end_matches('.'));
+        let said = last.unwrap_or("the connection ended").to_owned();
+        SlurmFault::Disconnected { job, said }.into()
+    }
+}
