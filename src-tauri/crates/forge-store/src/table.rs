@@ -34,4 +34,5 @@ pub mod tasks;
 pub mod trajectories;
 pub mod transitions;
 pub mod trust;
+pub mod turns;
 pub mod workspaces;

@@ -196,3 +196,10 @@ pub(crate) fn is_working(world: &World, task: &TaskId) -> bool {
         .get(task)
         .is_some_and(|entry| entry.running.is_some() || entry.again)
 }
+
+/// Whether no worker is at any task.
+#[cfg(test)]
+pub(crate) fn are_idle(world: &World) -> bool {
+    let workers = world.part::<Workers>();
+    locked(&workers.tasks).values().all(|entry| entry.running.is_none() && !entry.again && entry.holds == 0)
+}

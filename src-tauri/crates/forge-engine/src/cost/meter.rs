@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::{
     World,
-    core::{self, context::ProjectContext, lineage::is_entry},
+    core::{self, context::ProjectContext, day::day_of, lineage::is_entry},
     cost::prices::{Cost, Ledger},
     error::Result,
 };
@@ -179,20 +179,18 @@ pub(crate) async fn cost_reached(
     }))
 }
 
-/// A limit that passes by itself and keeps the task's agent from being started until then.
+/// A limit that passes by itself and keeps the agents of a project from being started until then.
 pub(crate) async fn wait_for_day(
     world: &World,
     conn: &mut ReadConnection,
     context: &ProjectContext,
-    task: &TaskRow,
 ) -> Result<Option<Waiting>> {
-    let Some((_, limit, Some(until))) = cost_reached(world, conn, context, task).await? else {
-        return Ok(None);
-    };
-    core::scheduler::wake_at(world, until);
+    let Some(limit) = context.settings.cost_limits.day_micro_usd else { return Ok(None) };
+    let (since, until) = day_of(world.now());
+    let spent = conn.executions().cost_since(&context.project.id, since, None).await?;
     let message = format!("today's runs have reached the limit of {}", dollars(limit));
-    let reason = WaitReason::CostLimit;
-    Ok(Some(Waiting { reason, until: Some(until), files: Vec::new(), message }))
+    let waiting = Waiting { reason: WaitReason::CostLimit, until: Some(until), files: Vec::new(), message };
+    Ok((spent >= limit).then_some(waiting))
 }
 
 async fn warn_of_cost(
@@ -228,16 +226,4 @@ impl Cost {
         execution.price_version = self.price_version;
         execution.models = self.models;
     }
-}
-
-/// When the day of `now` began and the next one begins, where this machine is.
-fn day_of(now: Timestamp) -> (Timestamp, Timestamp) {
-    let zone = jiff::tz::TimeZone::system();
-    let bounds = jiff::Timestamp::from_millisecond(now.0).and_then(|now| {
-        let today = now.to_zoned(zone).start_of_day()?;
-        let next = today.tomorrow()?.start_of_day()?;
-        Ok((Timestamp(today.timestamp().as_millisecond()), Timestamp(next.timestamp().as_millisecond())))
-    });
-    // Only a time outside the calendar has no day.
-    bounds.unwrap_or((now, now.plus_ms(24 * 3_600_000)))
 }

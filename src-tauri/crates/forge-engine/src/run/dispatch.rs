@@ -44,13 +44,13 @@ pub(crate) async fn admit(
     s: &Stepping,
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
-    let Some(agent) = core::scheduler::agent_for(tx, &s.context, &s.task).await? else {
+    let Some(agent) = core::admission::agent_for(tx, &s.context, &s.task).await? else {
         return Ok(End::skipped("the role has no agent"));
     };
     if earlier_pass_stands(s) {
         return Ok(End::skipped("the earlier result still applies"));
     }
-    let end = core::scheduler::take_place(world, tx, s, &agent).await?;
+    let end = core::admission::take_place(world, tx, s, &agent, effects).await?;
     if matches!(end, End::Ok(_)) {
         // Whoever stood behind this one may find another place free.
         effects.push(Effect::WakeWaiting);
@@ -68,7 +68,7 @@ pub(crate) async fn dispatch(
     let Some(state) = s.context.workflow.state(&s.task.status) else {
         return Ok(End::skipped("no such state"));
     };
-    let Some(agent) = core::scheduler::agent_for(tx, &s.context, &s.task).await? else {
+    let Some(agent) = core::admission::agent_for(tx, &s.context, &s.task).await? else {
         return Ok(End::skipped(format!(
             "the role {} has no agent",
             state.role.as_deref().unwrap_or("of this state")
@@ -99,7 +99,7 @@ pub(crate) async fn dispatch(
     }
     if tx.slots().holder(&s.task.id).await?.is_none() {
         // It was on hold since it had one.
-        let place = core::scheduler::take_place(world, tx, s, &agent).await?;
+        let place = core::admission::take_place(world, tx, s, &agent, effects).await?;
         if !matches!(place, End::Ok(_)) {
             return Ok(place);
         }

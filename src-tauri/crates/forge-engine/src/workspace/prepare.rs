@@ -9,10 +9,13 @@ use std::path::Path;
 use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_git::Repo;
 use forge_model::event::EventType;
+use forge_model::ids::MachineId;
 use forge_model::machine::MachineKind;
 use forge_model::merge::MergeStatus;
-use forge_model::task::{AnnotationType, Waiting};
+use forge_model::task::AnnotationType;
+use forge_model::transition::StepKind;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -22,12 +25,12 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::{backup_prefix, task_branch},
+        fleet::policy::Decision,
         location::Location,
         worktree_lock::WorkspaceHold,
-        world::step::{End, Stepping},
+        world::step::{Effect, End, Stepping},
     },
     error::Result,
-    machine,
     program::{self},
     trust,
     workspace::{
@@ -115,7 +118,7 @@ async fn have_workspace(
     };
     let workspace = match placed(world, s, workspace).await? {
         Ok(workspace) => workspace,
-        Err(waiting) => return Ok(End::Wait(waiting)),
+        Err(end) => return Ok(end),
     };
     let log_id = format!("setup-{}", workspace.id);
     let lock = core::worktree_lock::lock_workspace(world, &s.task.id, &workspace, &log_id, cancel).await?;
@@ -140,22 +143,73 @@ async fn have_workspace(
     ready(world, s, workspace, recovered, restarted).await
 }
 
-/// The record with the machine that the worktree is made on. It keeps the one that it has.
-async fn placed(
+/// The record with the machine that the worktree is made on: the one that the task was given its place on.
+pub(crate) async fn placed(
     world: &World,
     s: &Stepping,
     workspace: Workspace,
-) -> Result<std::result::Result<Workspace, Waiting>> {
-    // Chosen and written in one go: two tasks do not get the same last place.
+) -> Result<std::result::Result<Workspace, End>> {
+    let mut effects = Vec::new();
     let mut tx = world.store().write().await?;
-    let machine_id = match machine::placing::place(world, &mut tx, &s.context, &s.task).await? {
-        Ok(machine_id) => machine_id,
-        Err(waiting) => return Ok(Err(waiting)),
+    let placed = match place(world, &mut tx, s, &mut effects).await? {
+        Ok(machine_id) => {
+            let placed = Workspace { machine_id, ..workspace };
+            tx.workspaces_mut().put(&placed, world.now()).await?;
+            Ok(placed)
+        }
+        // Written here and not later: whoever frees a place from now on finds the task waiting.
+        Err(end) => Err(end_at_once(world, &mut tx, s, end, &mut effects).await?),
     };
-    let placed = Workspace { machine_id, ..workspace };
-    tx.workspaces_mut().put(&placed, world.now()).await?;
     tx.commit().await?;
-    Ok(Ok(placed))
+    core::follow::act(world, effects);
+    Ok(placed)
+}
+
+/// The machine of the task's place, none for this computer. A place whose machine cannot run the task any more goes to
+/// others, and the task asks for another one. Where no agent starts, a machine is chosen now.
+async fn place(
+    world: &World,
+    tx: &mut Tx,
+    s: &Stepping,
+    effects: &mut Vec<Effect>,
+) -> Result<std::result::Result<Option<MachineId>, End>> {
+    if let Some(slot) = tx.slots().of(&s.task.id).await? {
+        if core::admission::is_place_good(world, tx, s, &slot).await? {
+            return Ok(Ok(slot.machine_id));
+        }
+        tx.slots_mut().release(&s.task.id).await?;
+        effects.push(Effect::WakeWaiting);
+    }
+    let agent = match s.step.kind {
+        StepKind::PrepareWorkspace => core::admission::agent_for(tx, &s.context, &s.task).await?,
+        _ => None,
+    };
+    let Some(agent) = agent else {
+        return Ok(match core::admission::place_without_agent(world, tx, s, effects).await? {
+            Decision::Start(machine_id) => Ok(machine_id),
+            Decision::Wait(waiting) => Err(End::Wait(waiting)),
+        });
+    };
+    match core::admission::take_place(world, tx, s, &agent, effects).await? {
+        End::Ok(_) => Ok(Ok(tx.slots().of(&s.task.id).await?.and_then(|slot| slot.machine_id))),
+        end => Ok(Err(end)),
+    }
+}
+
+/// Writes the end of the step in this transaction, unless the task was moved meanwhile.
+async fn end_at_once(
+    world: &World,
+    tx: &mut Tx,
+    s: &Stepping,
+    end: End,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let step = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
+    let (Some(mut step), Some(mut task)) = (step, tx.tasks().get(&s.task.id).await?) else {
+        return Ok(End::Interrupted);
+    };
+    let go_on = core::outcome::record(world, tx, &s.context, &mut task, &mut step, end, effects).await?;
+    Ok(End::Written(go_on))
 }
 
 /// A task that is opened again after its commits were merged as other ones begins at its target: on its old branch

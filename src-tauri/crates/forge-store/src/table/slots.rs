@@ -1,12 +1,37 @@
-//! `slots`: the places that running agents take. Admission is decided here and nowhere else.
+//! `slots`: the places that running agents take, each of an agent, of a project and, where the work is elsewhere, on a
+//! machine.
+
+use std::collections::HashMap;
 
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::time::Timestamp;
 use sqlx::Row as _;
 
-use crate::StoreError;
+use crate::{StoreError, row::Columns};
 
 handles!(slots() -> Slots, slots_mut() -> SlotsMut);
+
+/// The place that a task has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// The agent.
+    pub agent_id: AgentId,
+    /// The machine; none is this computer.
+    pub machine_id: Option<MachineId>,
+}
+
+/// How many places tasks of a project have of an agent on a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotCount {
+    /// The project.
+    pub project_id: ProjectId,
+    /// The agent.
+    pub agent_id: AgentId,
+    /// The machine; none is this computer.
+    pub machine_id: Option<MachineId>,
+    /// How many.
+    pub count: u32,
+}
 
 impl Slots<'_> {
     /// The agent whose place a task has.
@@ -21,29 +46,67 @@ impl Slots<'_> {
         Ok(row.map(|row| AgentId(row.get(0))))
     }
 
-    /// How many places of an agent, and of a project, are taken by other tasks.
+    /// The place that a task has.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub async fn taken(
-        &mut self,
-        agent: &AgentId,
-        project: &ProjectId,
-        except: &TaskId,
-    ) -> Result<(u32, u32), StoreError> {
-        let row = sqlx::query(
-            "SELECT (SELECT count(*) FROM slots WHERE agent_id = ?1 AND task_id <> ?3) AS agent,
-                    (SELECT count(*) FROM slots WHERE project_id = ?2 AND task_id <> ?3) AS project",
-        )
-        .bind(agent.as_str())
-        .bind(project.as_str())
-        .bind(except.as_str())
-        .fetch_one(&mut *self.conn)
-        .await?;
-        Ok((row.try_get("agent")?, row.try_get("project")?))
+    pub async fn of(&mut self, task: &TaskId) -> Result<Option<Slot>, StoreError> {
+        let row = sqlx::query("SELECT agent_id, machine_id FROM slots WHERE task_id = ?1")
+            .bind(task.as_str())
+            .fetch_optional(&mut *self.conn)
+            .await?;
+        let read = |row: &sqlx::sqlite::SqliteRow| {
+            let c = Columns(row);
+            Ok(Slot { agent_id: c.text("agent_id")?, machine_id: c.text_opt("machine_id")? })
+        };
+        row.as_ref().map(read).transpose()
     }
 
-    /// How many places of an agent, and of a project, are taken or asked for by other tasks.
+    /// The places that tasks other than this one have.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn counts(&mut self, but: Option<&TaskId>) -> Result<Vec<SlotCount>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT project_id, agent_id, machine_id, count(*) AS n FROM slots WHERE task_id IS NOT ?1
+             GROUP BY project_id, agent_id, machine_id ORDER BY project_id, agent_id, machine_id",
+        )
+        .bind(but.map(TaskId::as_str))
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let read = |row: &sqlx::sqlite::SqliteRow| {
+            let c = Columns(row);
+            Ok(SlotCount {
+                project_id: c.text("project_id")?,
+                agent_id: c.text("agent_id")?,
+                machine_id: c.text_opt("machine_id")?,
+                count: c.int("n")?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// The places on machines whose run is still to begin, of tasks other than this one.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn before_their_run(
+        &mut self,
+        but: Option<&TaskId>,
+    ) -> Result<HashMap<MachineId, u32>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT machine_id, count(*) AS n FROM slots s WHERE machine_id IS NOT NULL AND task_id IS NOT ?1
+               AND NOT EXISTS (SELECT 1 FROM executions x WHERE x.task_id = s.task_id AND x.status IN ('starting', 'running', 'waiting'))
+             GROUP BY machine_id",
+        )
+        .bind(but.map(TaskId::as_str))
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.iter().map(|row| Ok((Columns(row).text("machine_id")?, Columns(row).int("n")?))).collect()
+    }
+
+    /// How many places of an agent, and of a project, are taken or asked for by other tasks. A task that waits for a
+    /// machine asks for none: it could not use it.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -58,6 +121,7 @@ impl Slots<'_> {
                SELECT s.task_id AS task, t.project_id AS project, r.agent_id AS agent FROM steps s
                JOIN tasks t ON t.id = s.task_id JOIN task_roles r ON r.task_id = s.task_id AND r.agent_id IS NOT NULL
                WHERE s.kind = 'admit' AND s.status <> 'done'
+                 AND coalesce(json_extract(t.waiting, '$.reason'), '') NOT IN ('no_machine', 'machine_busy', 'machine_quota', 'machine_unreachable')
                UNION SELECT task_id, project_id, agent_id FROM slots
              ) SELECT (SELECT count(DISTINCT task) FROM asked WHERE agent = ?1 AND task <> ?3) AS agent,
                       (SELECT count(DISTINCT task) FROM asked WHERE project = ?2 AND task <> ?3) AS project",
@@ -71,26 +135,9 @@ impl Slots<'_> {
     }
 }
 
-impl Slots<'_> {
-    /// How many tasks other than this one have a place and their worktree on a machine.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub async fn taken_on(&mut self, machine: &MachineId, but: &TaskId) -> Result<u32, StoreError> {
-        let count: i64 = sqlx::query_scalar(
-            "SELECT count(DISTINCT s.task_id) FROM slots s JOIN workspaces w ON w.task_id = s.task_id
-             WHERE w.machine_id = ?1 AND w.status <> 'cleaned' AND s.task_id <> ?2",
-        )
-        .bind(machine.as_str())
-        .bind(but.as_str())
-        .fetch_one(&mut *self.conn)
-        .await?;
-        Ok(u32::try_from(count).unwrap_or(u32::MAX))
-    }
-}
-
 impl SlotsMut<'_> {
-    /// Gives a task a place of an agent; a task that has one keeps it.
+    /// Gives a task a place of an agent, on a machine or on this computer; a task that has one keeps it there. Its
+    /// project is behind the others now.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -98,16 +145,18 @@ impl SlotsMut<'_> {
         &mut self,
         task: &TaskId,
         project: &ProjectId,
-        agent: &AgentId,
+        slot: &Slot,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        self.tx.turns_mut().end(project).await?;
         sqlx::query(
-            "INSERT INTO slots (task_id, project_id, agent_id, acquired_at) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (task_id) DO UPDATE SET agent_id = ?3",
+            "INSERT INTO slots (task_id, project_id, agent_id, machine_id, acquired_at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (task_id) DO UPDATE SET agent_id = ?3, machine_id = ?4",
         )
         .bind(task.as_str())
         .bind(project.as_str())
-        .bind(agent.as_str())
+        .bind(slot.agent_id.as_str())
+        .bind(slot.machine_id.as_ref().map(MachineId::as_str))
         .bind(now.0)
         .execute(self.tx.sqlite())
         .await?;
@@ -129,51 +178,89 @@ impl SlotsMut<'_> {
 
 #[cfg(test)]
 mod tests {
+    use forge_model::task::{WaitReason, Waiting};
+    use forge_model::transition::StepKind;
+
     use super::*;
-    use forge_model::workspace::Workspace;
+    use crate::table::steps::StepRow;
+    use crate::testing::{run, seeded, task};
 
-    use crate::testing::{record, seeded, task};
+    fn slot(agent: &str, machine: Option<&str>) -> Slot {
+        Slot { agent_id: agent.into(), machine_id: machine.map(Into::into) }
+    }
 
-    #[tokio::test]
-    async fn place_is_of_one_task_and_counted_for_agent_and_project() {
+    async fn with_tasks(ids: &[&str]) -> crate::Tx {
         let mut tx = seeded().await;
-        let (p, now) = (ProjectId::from("p"), Timestamp(1));
-        for (id, number) in [("u", 2), ("v", 3)] {
+        for (id, number) in ids.iter().zip(2..) {
             tx.tasks_mut().insert(&task(id, number)).await.unwrap();
         }
-        for (task, agent) in [("t", "a"), ("u", "b"), ("v", "a"), ("u", "a")] {
-            tx.slots_mut().take(&task.into(), &p, &agent.into(), now).await.unwrap();
+        tx
+    }
+
+    #[tokio::test]
+    async fn place_is_of_one_task_and_counted_by_project_agent_and_machine() {
+        let mut tx = with_tasks(&["u", "v"]).await;
+        let (p, now) = (ProjectId::from("p"), Timestamp(1));
+        for (task, at) in [
+            ("t", slot("a", None)),
+            ("u", slot("b", None)),
+            ("v", slot("a", Some("m"))),
+            ("u", slot("a", Some("m"))),
+        ] {
+            tx.slots_mut().take(&task.into(), &p, &at, now).await.unwrap();
         }
         assert_eq!(tx.slots().holder(&"u".into()).await.unwrap(), Some("a".into()), "the agent was changed");
-        assert_eq!(tx.slots().taken(&"a".into(), &p, &"t".into()).await.unwrap(), (2, 2));
-        assert_eq!(tx.slots().taken(&"b".into(), &"q".into(), &"t".into()).await.unwrap(), (0, 0));
+        assert_eq!(tx.slots().of(&"u".into()).await.unwrap(), Some(slot("a", Some("m"))));
+        let counts = async |tx: &mut crate::Tx, but: Option<TaskId>| {
+            let all = tx.slots().counts(but.as_ref()).await.unwrap();
+            all.into_iter()
+                .map(|it| (it.agent_id.0, it.machine_id.map(|id| id.0), it.count))
+                .collect::<Vec<_>>()
+        };
+        let (here, there) =
+            (("a".to_owned(), None, 1), |count| ("a".to_owned(), Some("m".to_owned()), count));
+        assert_eq!(counts(&mut tx, None).await, [here.clone(), there(2)]);
+        assert_eq!(counts(&mut tx, Some("u".into())).await, [here, there(1)]);
         assert!(tx.slots_mut().release(&"u".into()).await.unwrap());
         assert!(!tx.slots_mut().release(&"u".into()).await.unwrap());
-        assert_eq!(tx.slots().holder(&"u".into()).await.unwrap(), None);
+        assert_eq!(tx.slots().of(&"u".into()).await.unwrap(), None);
         assert_eq!(tx.slots().spoken_for(&"a".into(), &p, &"gone".into()).await.unwrap(), (2, 2));
     }
 
     #[tokio::test]
-    async fn places_of_tasks_whose_worktree_is_on_a_machine_are_counted() {
-        let mut tx = seeded().await;
-        let (project, now) = ("p".into(), Timestamp(1));
-        for (id, number) in [("u", 2), ("v", 3), ("w", 4)] {
-            tx.tasks_mut().insert(&task(id, number)).await.unwrap();
+    async fn task_that_waits_for_a_machine_asks_for_no_place_of_its_agent() {
+        let mut tx = with_tasks(&["u"]).await;
+        for id in ["t", "u"] {
+            let role = forge_model::task::RoleHolder {
+                kind: forge_model::task::HolderKind::Agent,
+                id: Some("a".into()),
+            };
+            tx.roles_mut().put(&id.into(), "coder", Some(&role)).await.unwrap();
+            let mut step = StepRow::pending(&id.into(), "doing", StepKind::Admit, "before_enter");
+            tx.steps_mut().insert(&mut step).await.unwrap();
         }
-        for (id, of, on) in
-            [("1", "t", Some("m")), ("2", "u", Some("m")), ("3", "v", None), ("4", "w", Some("m"))]
-        {
-            let workspace = Workspace { machine_id: on.map(Into::into), ..record(id, of, 1) };
-            tx.workspaces_mut().put(&workspace, now).await.unwrap();
+        let p = ProjectId::from("p");
+        assert_eq!(tx.slots().spoken_for(&"a".into(), &p, &"gone".into()).await.unwrap(), (2, 2));
+        let mut row = tx.tasks().get(&"u".into()).await.unwrap().unwrap();
+        let message = String::new();
+        row.waiting =
+            Some(Waiting { reason: WaitReason::MachineBusy, until: None, files: Vec::new(), message });
+        tx.tasks_mut().update(&mut row, Timestamp(2)).await.unwrap();
+        assert_eq!(tx.slots().spoken_for(&"a".into(), &p, &"gone".into()).await.unwrap(), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn place_whose_run_has_begun_is_counted_with_the_runs() {
+        let mut tx = with_tasks(&["u"]).await;
+        for id in ["t", "u"] {
+            tx.slots_mut().take(&id.into(), &"p".into(), &slot("a", Some("m")), Timestamp(1)).await.unwrap();
         }
-        for of in ["t", "u", "v"] {
-            tx.slots_mut().take(&of.into(), &project, &"a".into(), now).await.unwrap();
-        }
-        assert_eq!(
-            tx.slots().taken_on(&"m".into(), &"w".into()).await.unwrap(),
-            2,
-            "with a place, and there"
-        );
-        assert_eq!(tx.slots().taken_on(&"m".into(), &"t".into()).await.unwrap(), 1, "its own does not count");
+        let before = async |tx: &mut crate::Tx, but: Option<TaskId>| {
+            tx.slots().before_their_run(but.as_ref()).await.unwrap().get(&MachineId::from("m")).copied()
+        };
+        assert_eq!(before(&mut tx, None).await, Some(2));
+        assert_eq!(before(&mut tx, Some("t".into())).await, Some(1));
+        tx.executions_mut().insert(&run("x", "u")).await.unwrap();
+        assert_eq!(before(&mut tx, None).await, Some(1));
     }
 }

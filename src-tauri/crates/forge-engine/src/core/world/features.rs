@@ -11,7 +11,7 @@ use forge_git::Repo;
 use forge_model::actor::Actor;
 use forge_model::execution::{Execution, ExecutionError};
 use forge_model::fix::{FixDraft, FixProposal};
-use forge_model::ids::{ExecutionId, ReviewId, TaskId};
+use forge_model::ids::{ExecutionId, MachineId, ReviewId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::postmortem::PostmortemCause;
 use forge_model::review::{Review, ReviewStep};
@@ -156,15 +156,16 @@ pub(crate) struct Moments {
     pub on_moved: Vec<for<'a> fn(&'a World, &'a mut Tx, Moved<'a>) -> BoxFuture<'a, Result<()>>>,
     /// When no step of a task is left.
     pub on_idle: Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskId) -> BoxFuture<'a, Result<Option<Effect>>>>,
-    /// What keeps an agent from starting on a task.
+    /// What keeps agents from starting on the tasks of a project.
     pub obstacle: Vec<
         for<'a> fn(
             &'a World,
             &'a mut ReadConnection,
             &'a ProjectContext,
-            &'a TaskRow,
         ) -> BoxFuture<'a, Result<Option<Waiting>>>,
     >,
+    /// When tasks wait for a machine that cannot be reached: has somebody wait for it, who wakes them.
+    pub on_machine_awaited: Vec<fn(&World, &MachineId)>,
     /// Whether something of the feature is at work for a task in this process.
     pub attends: Vec<fn(&World, &TaskId) -> bool>,
     /// Ends what is recorded as begun for a task whose worker panicked before it began.

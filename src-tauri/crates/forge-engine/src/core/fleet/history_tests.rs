@@ -1,0 +1,394 @@
+//! Random histories of the real core: store, scheduler, workers, admission and the placing of worktrees. Agents are
+//! rows that the test ends, and nothing else of a step is done. One to five things happen before it is quiet; then no
+//! limit is passed, every run is where its place and its worktree are, and nothing waits that could start.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use forge_model::actor::{Actor, Cause, Via};
+use forge_model::agent::{AdapterKind, Agent};
+use forge_model::execution::{Execution, ExecutionStatus};
+use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
+use forge_model::machine::{MachineCaps, MachineQuota, SshConfig};
+use forge_model::task::{HolderKind, RoleHolder};
+use forge_model::transition::StepKind;
+use forge_model::workflow::Action;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::table::{steps::StepRow, tasks::TaskRow};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{policy::plan, situation::situation};
+use crate::{
+    EngineConfig, IfLocked, MachineChange, World,
+    core::{
+        self, contexts,
+        day::day_of,
+        moves::Move,
+        scheduler::{self, all_asking, look_for_work, wake_waiting},
+        testing, workers,
+        world::{
+            features::{StepSpec, Steps},
+            step::{End, Stepping},
+        },
+    },
+    error::Result,
+    machine, registry, run,
+    task::moves::{ClaimRequest, claim, set_held},
+    workspace,
+};
+
+const TASKS: usize = 40;
+const MACHINES: usize = 4;
+const PROJECTS: usize = 3;
+const AGENTS: usize = 2;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const DONE: StepSpec = StepSpec::instant(|_, _, _, _| Box::pin(async { Ok(End::ok()) }));
+const PREPARE: StepSpec = StepSpec::acting(|world, s, cancel| Box::pin(prepare(world, s, cancel)));
+
+/// The steps that give places and start runs are the real ones.
+fn spec_of(step: &StepRow) -> StepSpec {
+    match step.kind {
+        StepKind::Admit | StepKind::Restart | StepKind::ClearBarrier => {
+            (registry::features().steps.of_step)(step)
+        }
+        StepKind::Action if step.action == Some(Action::DispatchRoleAgent) => {
+            (registry::features().steps.of_step)(step)
+        }
+        StepKind::PrepareWorkspace => PREPARE,
+        _ => DONE,
+    }
+}
+
+/// Places the worktree as it is placed, without making one.
+async fn prepare(world: &World, s: &Stepping, _: &CancellationToken) -> Result<End> {
+    // Others act between the start and this.
+    for _ in 0..s.task.number % 5 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let last = world.store().read().await?.workspaces().last(&s.task.id).await?;
+    if last.as_ref().is_some_and(|workspace| workspace.status == WorkspaceStatus::Active) {
+        return Ok(End::ok());
+    }
+    let fresh = Workspace {
+        id: world.new_id(),
+        task_id: s.task.id.clone(),
+        machine_id: None,
+        status: WorkspaceStatus::Creating,
+        path: format!("/nowhere/{}/tree", s.task.id),
+        branch: format!("forge/{}", s.task.id),
+        base_commit: "c".to_owned(),
+        cleanup_at: None,
+        disk_bytes: None,
+        error: None,
+        lock: None,
+        port_base: 4000,
+        created_at: world.now(),
+        updated_at: world.now(),
+    };
+    let placed = match workspace::prepare::placed(world, s, last.unwrap_or(fresh)).await? {
+        Ok(placed) => placed,
+        Err(end) => return Ok(end),
+    };
+    let mut tx = world.store().write().await?;
+    tx.workspaces_mut().put(&Workspace { status: WorkspaceStatus::Active, ..placed }, world.now()).await?;
+    tx.commit().await?;
+    Ok(End::ok())
+}
+
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or_default() % bound.max(1)
+    }
+
+    fn one_in(&mut self, bound: usize) -> bool {
+        self.next(bound) == 0
+    }
+}
+
+struct History {
+    world: World,
+    rng: Rng,
+    tasks: Vec<TaskId>,
+    done: BTreeSet<TaskId>,
+    _dir: tempfile::TempDir,
+}
+
+fn agent(n: usize, most: u32) -> Agent {
+    Agent {
+        id: AgentId(format!("a{n}")),
+        name: format!("Agent {n}"),
+        adapter: AdapterKind::Shell,
+        config: json!({ "command": "true" }),
+        model: None,
+        max_concurrent: most,
+        paused: false,
+        running: 0,
+        created_at: testing::NOW,
+        updated_at: testing::NOW,
+    }
+}
+
+impl History {
+    async fn new(seed: u64) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
+        config.login_shell = Some("true".into());
+        let mut features = registry::features();
+        features.steps = Steps { of_step: spec_of, of_action: features.steps.of_action };
+        features.launch = |_, _, _| {};
+        features.after_work = |_, _| Box::pin(async {});
+        let world = crate::start::open_with(config, features).await.unwrap();
+        let mut rng = Rng(seed);
+        let mut tx = world.store().write().await.unwrap();
+        for n in 0..PROJECTS {
+            let settings = json!({ "auto_start": true, "max_concurrent": 2 + rng.next(4) });
+            let mut row = testing::project_row(settings, world.now());
+            row.project.id = ProjectId(format!("p{n}"));
+            row.project.name = format!("p{n}");
+            tx.projects_mut().insert(&row).await.unwrap();
+        }
+        for n in 0..AGENTS {
+            let most = u32::try_from(1 + rng.next(5)).unwrap();
+            tx.agents_mut().put(&agent(n, most)).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        for n in 0..MACHINES {
+            let ssh = SshConfig {
+                host: "nowhere".to_owned(),
+                user: None,
+                port: None,
+                identity_file: None,
+                options: Vec::new(),
+            };
+            let labels: &[&str] = [&["gpu"][..], &["arm"], &["gpu", "arm"], &["gpu"]][n];
+            let runs_per_day = rng.one_in(3).then_some(4);
+            let new = MachineChange {
+                name: Some(format!("m{n}")),
+                ssh: Some(ssh),
+                labels: Some(labels.iter().map(|label| (*label).to_owned()).collect()),
+                caps: Some(MachineCaps { runs: u32::try_from(1 + rng.next(2)).ok() }),
+                quota: Some(MachineQuota { runs_per_day, micro_usd_per_day: None }),
+                ..MachineChange::default()
+            };
+            machine::command::create_machine(&world, new).await.unwrap();
+        }
+        Self { world, rng, tasks: Vec::new(), done: BTreeSet::new(), _dir: dir }
+    }
+
+    async fn create(&mut self) {
+        let n = self.tasks.len();
+        let project = ProjectId(format!("p{}", self.rng.next(PROJECTS)));
+        let id = TaskId(format!("t{n:03}"));
+        let mut tx = self.world.store().write().await.unwrap();
+        let number = tx.projects_mut().take_task_number(&project).await.unwrap();
+        let labels: [&[&str]; 5] = [&[], &["gpu"], &["arm"], &["gpu", "arm"], &["m1"]];
+        let labels = labels[self.rng.next(5)].iter().map(|label| (*label).to_owned()).collect();
+        let row = TaskRow {
+            project_id: project,
+            priority: i32::try_from(self.rng.next(3)).unwrap(),
+            machines: Some(labels),
+            ..testing::task_row(id.clone(), number, "todo", self.world.now())
+        };
+        tx.tasks_mut().insert(&row).await.unwrap();
+        let role =
+            RoleHolder { kind: HolderKind::Agent, id: Some(AgentId(format!("a{}", self.rng.next(AGENTS)))) };
+        tx.roles_mut().put(&id, "coder", Some(&role)).await.unwrap();
+        if n > 0 && self.rng.one_in(4) {
+            let before = self.tasks[self.rng.next(n)].clone();
+            tx.dependencies_mut().insert(&id, &before).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        self.tasks.push(id);
+        look_for_work(&self.world);
+    }
+
+    async fn open_runs(&self) -> Vec<Execution> {
+        let open = self.world.store().read().await.unwrap().executions().open(None).await.unwrap();
+        open.into_iter().map(|row| row.execution).collect()
+    }
+
+    /// A run ends well, and its task with it.
+    async fn end(&mut self, mut run: Execution) {
+        let world = &self.world;
+        let mut tx = world.store().write().await.unwrap();
+        let mut task = tx.tasks().get(&run.task_id).await.unwrap().unwrap();
+        let context = contexts::context_of(world, &mut tx, &task).await.unwrap();
+        run.status = ExecutionStatus::Finished;
+        run.finished_at = Some(world.now());
+        tx.executions_mut().update(&run).await.unwrap();
+        let mv = Move::by("done", "accept", Actor::System { cause: Cause::Workflow });
+        core::transition::apply(world, &mut tx, &context, &mut task, mv).await.unwrap();
+        tx.commit().await.unwrap();
+        assert!(self.done.insert(task.id.clone()), "{} ended twice", task.id);
+        workers::kick(world, &task.id);
+        wake_waiting(world);
+    }
+
+    /// A run is cut short; another one follows, where its worktree is.
+    async fn lose(&self, run: Execution) {
+        let world = &self.world;
+        let mut tx = world.store().write().await.unwrap();
+        let task = tx.tasks().get(&run.task_id).await.unwrap().unwrap();
+        run::lost::lose_run(world, &mut tx, &task, run).await.unwrap();
+        tx.commit().await.unwrap();
+        workers::kick(world, &task.id);
+        wake_waiting(world);
+    }
+
+    async fn pause(&self, n: usize, paused: bool) {
+        let mut tx = self.world.store().write().await.unwrap();
+        let now = tx.agents().get(&AgentId(format!("a{n}"))).await.unwrap().unwrap();
+        tx.agents_mut().put(&Agent { paused, ..now }).await.unwrap();
+        tx.commit().await.unwrap();
+        wake_waiting(&self.world);
+    }
+
+    async fn change(&self, n: usize, change: MachineChange) {
+        let id = MachineId(format!("m{n}"));
+        machine::command::update_machine(&self.world, &id, change).await.unwrap();
+    }
+
+    async fn drain(&self, n: usize, draining: bool) {
+        self.change(n, MachineChange { draining: Some(draining), ..MachineChange::default() }).await;
+    }
+
+    async fn happen(&mut self) {
+        let open = self.open_runs().await;
+        let run = (!open.is_empty()).then(|| open[self.rng.next(open.len())].clone());
+        let task = (!self.tasks.is_empty()).then(|| self.tasks[self.rng.next(self.tasks.len())].clone());
+        match (self.rng.next(12), run, task) {
+            (0..=3, _, _) if self.tasks.len() < TASKS => self.create().await,
+            (4..=6, Some(run), _) => self.end(run).await,
+            (7, Some(run), _) => self.lose(run).await,
+            (8, ..) => {
+                let (n, draining) = (self.rng.next(MACHINES), self.rng.one_in(2));
+                self.drain(n, draining).await;
+            }
+            (9, ..) => {
+                let (n, paused) = (self.rng.next(AGENTS), self.rng.one_in(2));
+                self.pause(n, paused).await;
+            }
+            (10, _, Some(task)) => {
+                let held = self.rng.one_in(2);
+                // A closed task cannot be held, which is no matter here.
+                let _ = set_held(&self.world, &task, None, held).await;
+            }
+            (_, _, Some(task)) => self.claim(&task).await,
+            _ => {}
+        }
+    }
+
+    /// A person starts it; what is refused is no matter here.
+    async fn claim(&mut self, task: &TaskId) {
+        let holder = self.world.store().read().await.unwrap().roles().holder(task, "coder").await.unwrap();
+        let request =
+            ClaimRequest { version: None, holder: holder.unwrap(), queue: true, if_locked: IfLocked::Reject };
+        let _ = claim(&self.world, Actor::User { via: Via::Cli }, task, request).await;
+    }
+
+    async fn quiet(&self) {
+        let begun = Instant::now();
+        let mut still = 0;
+        while still < 3 {
+            let is_quiet = workers::are_idle(&self.world) && scheduler::is_idle(&self.world);
+            still = if is_quiet { still + 1 } else { 0 };
+            assert!(begun.elapsed() < PATIENCE, "it never becomes quiet");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    async fn check(&self) {
+        let world = &self.world;
+        let mut conn = world.store().read().await.unwrap();
+        let asking = all_asking(world, &mut conn, true).await.unwrap();
+        let read = situation(world, &mut conn, asking, None).await.unwrap();
+        for it in &read.fleet.machines {
+            let machine = &it.machine;
+            assert!(machine.caps.runs.is_none_or(|cap| it.runs <= cap), "{it:?}");
+            let today = conn.executions().on_machines_since(day_of(world.now()).0).await.unwrap();
+            let to_come = conn.slots().before_their_run(None).await.unwrap();
+            let runs =
+                today.get(&machine.id).map_or(0, |it| it.0) + to_come.get(&machine.id).copied().unwrap_or(0);
+            assert!(machine.quota.runs_per_day.is_none_or(|most| runs <= most), "{runs} today: {it:?}");
+        }
+        assert!(read.fleet.agents.values().all(|it| it.taken <= it.most), "{:?}", read.fleet.agents);
+        assert!(read.fleet.projects.values().all(|it| it.taken <= it.most), "{:?}", read.fleet.projects);
+        let mut running = BTreeSet::new();
+        for run in self.open_runs().await {
+            assert!(running.insert(run.task_id.clone()), "{} runs twice", run.task_id);
+            let slot = conn.slots().of(&run.task_id).await.unwrap().expect("a run without a place");
+            let workspace = conn.workspaces().last(&run.task_id).await.unwrap().unwrap();
+            assert_eq!((&slot.machine_id, &slot.machine_id), (&run.machine_id, &workspace.machine_id));
+            let task = conn.tasks().get(&run.task_id).await.unwrap().unwrap();
+            assert_eq!(run.machine_id.is_some(), task.machines.is_some_and(|labels| !labels.is_empty()));
+        }
+        let decided = plan(read.fleet.clone(), &read.waiters(), world.now());
+        let forgotten: Vec<_> = decided.starts.iter().map(|at| &read.asking[*at].0.row).collect();
+        assert!(forgotten.is_empty(), "could start and nobody wakes it: {forgotten:#?}");
+        for (it, _) in &read.asking {
+            assert!(it.row.waiting.is_some(), "waits and does not say for what: {:#?}", it.row);
+        }
+    }
+
+    /// Everything that holds something up ends, and then all runs do.
+    async fn finish(&mut self) {
+        while self.tasks.len() < TASKS {
+            self.create().await;
+        }
+        for n in 0..MACHINES {
+            let quota = Some(MachineQuota::default());
+            self.change(n, MachineChange { draining: Some(false), quota, ..MachineChange::default() }).await;
+        }
+        for n in 0..AGENTS {
+            self.pause(n, false).await;
+        }
+        for task in self.tasks.clone() {
+            let _ = set_held(&self.world, &task, None, false).await;
+        }
+        for _ in 0..TASKS {
+            self.quiet().await;
+            self.check().await;
+            for run in self.open_runs().await {
+                self.end(run).await;
+            }
+            if self.done.len() == TASKS {
+                return;
+            }
+        }
+        let left: Vec<_> = self.tasks.iter().filter(|task| !self.done.contains(*task)).collect();
+        panic!("lost: {left:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_histories_lose_no_task_start_none_twice_and_pass_no_limit() {
+    let begun = Instant::now();
+    let mut histories = 0;
+    for seed in 1..=20 {
+        if begun.elapsed() > Duration::from_secs(20) {
+            break;
+        }
+        let mut history = History::new(seed).await;
+        for _ in 0..40 {
+            for _ in 0..=history.rng.next(5) {
+                history.happen().await;
+            }
+            history.quiet().await;
+            history.check().await;
+        }
+        history.finish().await;
+        history.quiet().await;
+        let world = history.world.clone();
+        crate::start::stop(&world, crate::start::Runs::End).await;
+        histories += 1;
+    }
+    println!("{histories} histories of {TASKS} tasks");
+    assert!(histories > 0);
+}
