@@ -166,6 +166,24 @@ async fn ledger_matches_a_handwritten_one() -> Result<()> {
         let sums = board.items(&format!("/costs?by={by}&project={}", board.project)).await?;
         assert_eq!(json!(sums), totals[list], "{by}");
     }
+    // The same runs on the scoreboard: four tasks, one of which two entries raced at.
+    let board_of = async |by: &str| -> Result<Value> {
+        let path = format!("/scoreboard?by={by}&project={}", board.project);
+        Ok(board.engine.get(&path).await?["rows"].clone())
+    };
+    let by_agent = board_of("agent").await?;
+    let line = &by_agent[0];
+    assert_eq!(
+        [&line["tasks"], &line["runs"], &line["unknown"], &line["cost_micro_usd"], &line["merged"]["count"]],
+        [&json!(5), &json!(7), &json!(1), &json!(1970.0), &json!(4)],
+        "{by_agent:#}"
+    );
+    let models = board_of("model").await?;
+    let tasks: Vec<_> = models.as_array().into_iter().flatten().map(|line| &line["tasks"]).collect();
+    assert_eq!(tasks, [4, 1], "{models:#}");
+    let scores = board.engine.get(&format!("/scoreboard/csv?project={}", board.project)).await?;
+    let lines: Vec<&str> = scores["text"].as_str().context("no text")?.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("agent,model,effort,tasks,"), "{lines:?}");
     let sum = |list: &str, label: &str| -> Value {
         let sums = totals[list].as_array().into_iter().flatten();
         sums.filter(|sum| sum["label"] == label).map(|sum| sum["cost_micro_usd"].clone()).collect()

@@ -131,6 +131,7 @@ async fn machine_drains_and_is_not_removed_while_a_task_is_there() -> Result<()>
         after_transition: 0,
         carry: None,
         goes_on: false,
+        effort: None,
     };
     let store = Store::open(&board.dir.path().join("data")).await?;
     let mut tx = store.write().await?;

@@ -46,6 +46,7 @@ mod reworded;
 mod schedule;
 mod secrets;
 mod seen_on_machines;
+mod services;
 mod settings;
 mod ssh_server;
 mod subtasks;

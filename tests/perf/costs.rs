@@ -1,4 +1,4 @@
-//! The Costs page in the built window: from the wish to see it to the drawn chart and lists, of ten thousand runs
+//! The Costs page and the scoreboard in the built window: from the wish to see them to what is drawn, of ten thousand runs
 //! beside a hundred.
 
 use std::path::Path;
@@ -58,11 +58,23 @@ const TWIN: &str = r#"
     };
     look();"#;
 
+/// Goes to the scoreboard and answers with the milliseconds until its lines are painted.
+const SCORES: &str = r#"
+    const [address, done] = arguments;
+    const begun = performance.now();
+    location.hash = address;
+    const look = () => {
+        const named = [...document.querySelectorAll("caption")].find((each) => each.textContent === "Scoreboard");
+        if (!named?.parentElement.querySelector("tbody tr")) return requestAnimationFrame(look);
+        requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - begun)));
+    };
+    look();"#;
+
 /// Leaves the page, so that the next look at it begins with nothing.
 const LEAVE: &str = r##"
     const [done] = arguments;
     location.hash = "#/agents";
-    const look = () => document.querySelector("[aria-labelledby^=costs-]")
+    const look = () => document.querySelector("[aria-labelledby^=costs-], caption")
         ? requestAnimationFrame(look) : requestAnimationFrame(() => requestAnimationFrame(() => done()));
     requestAnimationFrame(look);"##;
 
@@ -108,6 +120,13 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<Vec<Row>> {
             of_few.page,
         ),
         Row::new(format!("table twin of {MANY} runs, window"), &beside, PROMISE, of_many.twin, of_few.twin),
+        Row::new(
+            format!("scoreboard over {MANY} runs, window"),
+            &beside,
+            PROMISE,
+            of_many.scores,
+            of_few.scores,
+        ),
     ])
 }
 
@@ -116,6 +135,7 @@ pub async fn measure(folder: &Path, rounds: usize) -> Result<Vec<Row>> {
 struct Sides {
     page: Vec<f64>,
     twin: Vec<f64>,
+    scores: Vec<f64>,
 }
 
 impl Sides {
@@ -124,6 +144,9 @@ impl Sides {
         let address = format!("#/costs?of={project}");
         self.page.push(page.execute_async(DRAW, &[address.into()]).await?.as_f64().context("no time")?);
         self.twin.push(page.execute_async(TWIN, &[]).await?.as_f64().context("no time")?);
+        page.execute_async(LEAVE, &[]).await?;
+        let address = format!("#/agents?view=scoreboard&range=all&of={project}");
+        self.scores.push(page.execute_async(SCORES, &[address.into()]).await?.as_f64().context("no time")?);
         page.execute_async(LEAVE, &[]).await.map(drop)
     }
 }
@@ -204,6 +227,7 @@ fn run(id: &str, task: &str, agent: &str, at: i64, cost: u64) -> Result<Executio
         after_transition: 0,
         carry: None,
         goes_on: false,
+        effort: None,
     })
 }
 

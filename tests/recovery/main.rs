@@ -15,6 +15,7 @@ mod panics;
 mod pull_requests;
 mod races;
 mod scenario;
+mod services;
 mod subtasks;
 mod trust;
 mod validate;

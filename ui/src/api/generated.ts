@@ -286,6 +286,8 @@ export type AnswerQuestion = {
 export type AppSettings = {
 	/**  For how many minutes agents keep running while Forge is not; 0 stops them at once. */
 	orphan_minutes: number,
+	/**  How many services of tasks may run at once. */
+	services_max: number,
 };
 
 /**  A question of an agent. */
@@ -1701,6 +1703,20 @@ export type Dropped = {
 	name: string,
 	/**  What the rule looked at: how its checks ended, a score, micro-dollars, a name; null when unknown. */
 	value: string | null,
+};
+
+/**  How two lines did in the races that both were in. */
+export type Duel = {
+	/**  The one. */
+	first: Scored,
+	/**  The other. */
+	second: Scored,
+	/**  Races that the one won. */
+	first_won: number,
+	/**  Races that the other won. */
+	second_won: number,
+	/**  Races that a third one won, or nobody. */
+	neither: number,
 };
 
 /**  A rule of the election. */
@@ -3656,6 +3672,8 @@ export type ProjectSettings = {
 	setup?: string[],
 	/**  What runs around the work on tasks. */
 	lifecycle_hooks?: LifecycleHooks,
+	/**  Commands that are started in a task's worktree so that its work can be tried; `.forge.json` may name more. */
+	services?: ServiceDefinition[],
 	/**  What becomes of finished worktrees. */
 	workspace_reuse?: WorkspaceReuse,
 	/**  How many finished worktrees are kept for reuse. */
@@ -4043,6 +4061,8 @@ export type RepositoryConfig = {
 	findings: Finding[],
 	/**  Its inner loop. */
 	inner_loop: unknown,
+	/**  Its services. */
+	services?: ServiceDefinition[],
 };
 
 /**  How a repository differs from what was accepted of it, in what decides which programs git runs. */
@@ -4379,6 +4399,83 @@ export type Scope =
 /**  Changes since the last review. */
 "since_review";
 
+/**  What a line of the scoreboard is for. */
+export type ScoreGroup = 
+/**  An agent. */
+"agent" | 
+/**  An agent with a model. */
+"model" | 
+/**  An agent with a model and an effort. */
+"effort";
+
+/**  A line of the scoreboard. */
+export type ScoreRow = {
+	/**  Who did the work. */
+	who: Scored,
+	/**  Pieces of work: tasks, and entries of races. */
+	tasks: number,
+	/**  Those that passed their first review, of those that had one decided. */
+	passed_first: Share,
+	/**  Those that were merged, of those that are over. */
+	merged: Share,
+	/**  Those that were blocked at least once. */
+	blocked: Share,
+	/**  How often a merged one was sent back or begun again, on average; null when fewer than 5 were merged. */
+	retries_per_merged: number | null,
+	/**  How many passed a review, the first one or a later one. */
+	passed: number,
+	/**  The median time from the first run to the review that passed, in milliseconds; null when fewer than 5 passed. */
+	median_ms: number | null,
+	/**  The time within which 9 of 10 passed, in milliseconds; null when fewer than 5 passed. */
+	p90_ms: number | null,
+	/**  What all runs cost, in micro-dollars: of losers, retries and reviewers, too. Without those of unknown cost. */
+	cost_micro_usd: number,
+	/**  Runs. */
+	runs: number,
+	/**  Runs of unknown cost. */
+	unknown: number,
+	/**  That cost by merged piece of work, in micro-dollars; null when fewer than 5 were merged, or no cost is known. */
+	cost_per_merged_micro_usd: number | null,
+	/**  Lines added by merged work. */
+	lines_added: number,
+	/**  Lines removed by merged work. */
+	lines_removed: number,
+};
+
+/**  What the work of agents came to. */
+export type Scoreboard = {
+	/**  What the lines are for. */
+	by: ScoreGroup,
+	/**  The lines, by agent, model and effort. */
+	rows: ScoreRow[],
+	/**  Who met whom in races that are over. */
+	duels: Duel[],
+};
+
+/**  What agents' work of a period came to. */
+export type ScoreboardOf = {
+	/**  What a line is for; agents when absent. */
+	by?: ScoreGroup,
+	/**  Only this project. */
+	project?: ProjectId | null,
+	/**  Only work whose last run ended at or after this time. */
+	since?: string | null,
+	/**  Only work whose last run ended before this time. */
+	until?: string | null,
+};
+
+/**  Who did the work of a line. */
+export type Scored = {
+	/**  The agent. */
+	agent_id: AgentId,
+	/**  Its name. */
+	agent_name: string,
+	/**  The model that was used; null where lines are by agent, and when the program named none. */
+	model: string | null,
+	/**  The effort that was asked for; null where lines are not by effort, and when none was asked for. */
+	effort: string | null,
+};
+
 /**  A shell snippet, or the path of an executable; run by the project's shell in the worktree. */
 export type ScriptHook = {
 	/**  What is run. */
@@ -4429,6 +4526,99 @@ export type SendNews = {
 	message?: string | null,
 };
 
+/**  One start of a service. */
+export type Service = {
+	/**  Its id. */
+	id: ServiceId,
+	/**  The task in whose worktree it runs. */
+	task_id: TaskId,
+	/**  The task's project. */
+	project_id: ProjectId,
+	/**  The task's number. */
+	task_number: number,
+	/**  The task's title. */
+	task_title: string,
+	/**  What the project calls it. */
+	name: string,
+	/**  The shell command, as it was started. */
+	command: string,
+	/**  What became of it. */
+	state: ServiceState,
+	/**  Why it is in this state, in a sentence; null while there is nothing to say. */
+	reason: string | null,
+	/**  The port that it was given as `PORT`. */
+	port: number,
+	/**  Where it answers while it runs. */
+	url: string,
+	/**  Its log, among the logs of the task. */
+	log_id: string,
+	/**  Who started it. */
+	started_by: string,
+	/**  When it was asked for. */
+	started_at: string,
+	/**  When it became ready; null before. */
+	ready_at: string | null,
+	/**  When it ended; null while it runs. */
+	ended_at: string | null,
+	/**  The exit code, when it ended by itself with one. */
+	exit_code: number | null,
+	/**  After how many idle minutes it stops. */
+	stop_after_minutes: number,
+};
+
+/**  A service that a project names. */
+export type ServiceDefinition = {
+	/**  Name; unique in the project. */
+	name: string,
+	/**  Shell command. `PORT` is the port to listen at. */
+	command: string,
+	/**  Folder in the worktree in which it runs; the worktree itself when absent. */
+	cwd?: string | null,
+	/**  Further environment variables. */
+	env?: { [key in string]: string },
+	/**  When it counts as ready; as soon as its process runs when absent. */
+	ready?: ServiceReady | null,
+	/**  How many seconds it may take to become ready; 120 when absent. */
+	ready_within_seconds?: number | null,
+	/**  Path that is opened in the browser; `/` when absent. */
+	open?: string | null,
+	/**  When it starts. */
+	start?: ServiceStart,
+	/**  After how many idle minutes it stops; 60 when absent. */
+	stop_after_minutes?: number | null,
+};
+
+/**  One start of a service. */
+export type ServiceId = string;
+
+/**  When a service counts as ready: exactly one of these. */
+export type ServiceReady = {
+	/**  A GET request to this path at its port is answered with a status from 200 to 399. */
+	http?: string | null,
+	/**  It listens at its port. */
+	port?: boolean,
+	/**  A line of its output matches this regular expression. */
+	pattern?: string | null,
+};
+
+/**  When a service starts. */
+export type ServiceStart = 
+/**  When a person or an agent starts it. */
+"manual" | 
+/**  Besides, whenever a review of the task's work waits for a person. */
+"on_review";
+
+/**  What became of one start of a service. */
+export type ServiceState = 
+/**  Its process starts, and is not ready yet. */
+"starting" | 
+/**  It runs and can be used. */
+"ready" | 
+/**  It could not be started, was not ready in time, or ended with an error. */
+"failed" | 
+/**  It was stopped, or ended by itself without an error. */
+"stopped";
+
 /**  What session a move back to work starts the agent with. */
 export type SessionMode = 
 /**  A new one. */
@@ -4454,6 +4644,20 @@ export type Severity =
 "warning" | 
 /**  Something to know. */
 "info";
+
+/**  How many of how many, with the interval that holds the true share in 95 of 100 cases (Wilson's). */
+export type Share = {
+	/**  How many. */
+	count: number,
+	/**  Of how many. */
+	of: number,
+	/**  The share, 0 to 1; null when there are fewer than 5. */
+	rate: number | null,
+	/**  The lower end of its interval; null with the share. */
+	low: number | null,
+	/**  The upper end of its interval; null with the share. */
+	high: number | null,
+};
 
 /**  When the login shell's profile is run. */
 export type ShellMode = 
@@ -4484,6 +4688,14 @@ export type SshHost = {
 	target: string,
 	/**  The machine that it is already. */
 	machine_id: MachineId | null,
+};
+
+/**  A service to start. */
+export type StartService = {
+	/**  The task in whose worktree it runs. */
+	task_id: TaskId,
+	/**  What the project calls it; the first that the project names when absent. */
+	name?: string | null,
 };
 
 /**  One state. */
@@ -4552,6 +4764,14 @@ export type StepStatus =
 "running" | 
 /**  Over. */
 "done";
+
+/**  A service to stop. */
+export type StopService = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  What the project calls it; all services of the task when absent. */
+	name?: string | null,
+};
 
 /**  Why the database takes no writes. */
 export type StorageProblem = {
@@ -4911,6 +5131,18 @@ export type TaskRace = {
 	nameDecides?: boolean | null,
 };
 
+/**  A service of a task: what the project names, and its latest start. */
+export type TaskService = {
+	/**  What the project calls it. */
+	name: string,
+	/**  The shell command that would be started now; null when the project does not name the service any more. */
+	command: string | null,
+	/**  When it starts; null when the project does not name the service any more. */
+	start: ServiceStart | null,
+	/**  Its latest start in this task; null when it was never started. */
+	last: Service | null,
+};
+
 /**  A task's own limits. */
 export type TaskStateConfig = {
 	/**  Limits of automatic retries. */
@@ -5121,6 +5353,8 @@ export type UpdateAgent = {
 export type UpdateAppSettings = {
 	/**  For how many minutes agents keep running while Forge is not, at most 10080; 0 stops them at once. */
 	orphan_minutes?: number | null,
+	/**  How many services of tasks may run at once, 1 to 64. */
+	services_max?: number | null,
 };
 
 /**  Changes to a comment. */
@@ -5647,7 +5881,7 @@ export interface Operations {
   doors_token_renew: { input: Empty; output: AccessToken };
   /** Settings of Forge as a whole. */
   settings_get: { input: Empty; output: AppSettings };
-  /** Sets how long agents keep running while Forge is not. */
+  /** Sets how long agents keep running while Forge is not, and how many services run at once. */
   settings_update: { input: UpdateAppSettings; output: AppSettings };
   /** All projects, by name. */
   project_list: { input: Empty; output: Page<Project> };
@@ -5839,6 +6073,10 @@ export interface Operations {
   cost_series: { input: CostsOf; output: CostSeries };
   /** Runs with an unusually high cost, latest first. */
   cost_anomalies: { input: ListAnomalies; output: Page<CostAnomalyEntry> };
+  /** Results of agents: reviews passed, tasks merged, time and cost, by agent, model or effort. */
+  scoreboard: { input: ScoreboardOf; output: Scoreboard };
+  /** The same as comma-separated values. */
+  scoreboard_csv: { input: ScoreboardOf; output: CsvPage };
   /** Drafted fixes of a task, oldest first. */
   task_fixes: { input: TaskPath; output: Page<FixProposal> };
   /** Drafted fixes for a task's failed checks, with the drafting attempts. */
@@ -5899,6 +6137,14 @@ export interface Operations {
   attachment_remove: { input: AttachmentPath; output: Done };
   /** Sends a message to the agent. */
   execution_follow_up: { input: FollowUp; output: Task };
+  /** Services that run, of all tasks. */
+  service_list: { input: Empty; output: Page<Service> };
+  /** Services that the project names, with their latest start in the task. */
+  task_services: { input: TaskPath; output: Page<TaskService> };
+  /** Starts a service in the task's worktree; one that runs is left as it is. */
+  service_start: { input: StartService; output: Service };
+  /** Stops a service of the task, or all of them. */
+  service_stop: { input: StopService; output: Page<TaskService> };
   /** All worktrees. */
   workspace_list: { input: Empty; output: Page<WorkspaceView> };
   /** Disk usage of the worktrees, by project. */
@@ -6013,6 +6259,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   cost_totals: () => ["costs"],
   cost_series: () => ["costs"],
   cost_anomalies: () => ["costs"],
+  scoreboard: () => ["scoreboard"],
   task_fixes: (input) => [`task:${input.task_id}`],
   fix_list: (input) => [`task:${input.task_id}`],
   project_fixes: () => ["fixes"],
@@ -6029,6 +6276,8 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_log: (input) => [`log:${input.log_id}`],
   approval_list: () => ["approvals"],
   attachment_list: (input) => [`task:${input.task_id}`],
+  service_list: () => ["services"],
+  task_services: (input) => [`task:${input.task_id}`, "projects"],
   workspace_list: () => ["workspaces"],
   workspace_disk: () => ["workspaces"],
   workspace_orphans: () => ["workspaces"],

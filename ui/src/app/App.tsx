@@ -10,6 +10,7 @@ import { showOverlay } from "#ui/store/overlays.ts";
 import { RowsContext } from "#ui/components/rows.ts";
 import { followLooks, useRowLooks } from "#ui/store/looks.ts";
 import { AppShell } from "./AppShell.tsx";
+import { installCutTexts } from "./cutTexts.ts";
 import { installKeys } from "./keys.ts";
 import { placeOf } from "./noticePlace.ts";
 
@@ -33,6 +34,7 @@ export function App({ platform, queryClient }: AppProps) {
   useEffect(() => platform.onConnectAsked(() => showOverlay("connect")), [platform]);
   useEffect(() => followLooks(document.documentElement), []);
   useEffect(() => installKeys(window), []);
+  useEffect(() => installCutTexts(document), []);
   useEffect(() => {
     // The second frame after the first render is the first that has been painted.
     let frame = requestAnimationFrame(() => {

@@ -123,7 +123,9 @@ function ProjectSwitcher({ projects, current, onAddProject }: SidebarProps) {
           aria-label={`${t("nav.project")}: ${name}`}
         >
           {project ? <Avatar name={project.name} size={20} /> : <BrandMark />}
-          <span className={styles.name}>{name}</span>
+          <span dir="auto" className={styles.name}>
+            {name}
+          </span>
           {host !== null && <span className={styles.host}>{host}</span>}
           <ChevronsUpDown className={styles.chevron} aria-hidden />
         </button>

@@ -44,9 +44,13 @@ export function AlertDialog({
         <Base.Viewport className={styles.viewport}>
           <Base.Popup className={styles.popup} data-size="sm">
             <header className={styles.header}>
-              <Base.Title className={styles.title}>{title}</Base.Title>
+              <Base.Title dir="auto" className={styles.title}>
+                {title}
+              </Base.Title>
             </header>
-            <Base.Description className={styles.description}>{description}</Base.Description>
+            <Base.Description dir="auto" className={styles.description}>
+              {description}
+            </Base.Description>
             {children && <div className={styles.body}>{children}</div>}
             <footer className={styles.actions}>
               <Base.Close render={<Button>{keepLabel ?? t("action.cancel")}</Button>} />

@@ -41,7 +41,11 @@ export function Banner({ tone, title, children, icon, evidence, more, actions }:
       <Stack gap={1} fill data-line={!evidence || undefined}>
         <div className={styles.say}>
           <h3 className={styles.title}>{title}</h3>
-          {children && <div className={styles.text}>{children}</div>}
+          {children && (
+            <div dir="auto" className={styles.text}>
+              {children}
+            </div>
+          )}
         </div>
         {evidence && <div className={styles.evidence}>{evidence}</div>}
         {(more || actions) && (

@@ -50,6 +50,7 @@ export function Combobox<Value extends string>({
       >
         <div className={styles.combo}>
           <Base.Input
+            dir="auto"
             className={styles.input}
             placeholder={placeholder}
             aria-label={label}
@@ -73,7 +74,7 @@ export function Combobox<Value extends string>({
                   >
                     {option.icon}
                     <Stack as="span" fill>
-                      {option.label}
+                      <bdi>{option.label}</bdi>
                       {option.note && <span className={layout.noteSmall}>{option.note}</span>}
                     </Stack>
                     <Base.ItemIndicator className={styles.check}>

@@ -90,6 +90,7 @@ export function CommandPalette({
               <div className={styles.search}>
                 <Search aria-hidden />
                 <Autocomplete.Input
+                  dir="auto"
                   className={styles.input}
                   aria-label={name}
                   placeholder={title ?? t("palette.placeholder")}

@@ -33,10 +33,14 @@ export function Dialog({
         <Base.Viewport className={styles.viewport}>
           <Base.Popup className={styles.popup} data-size={size}>
             <header className={styles.header}>
-              <Base.Title className={styles.title}>{title}</Base.Title>
+              <Base.Title dir="auto" className={styles.title}>
+                {title}
+              </Base.Title>
             </header>
             {description && (
-              <Base.Description className={styles.description}>{description}</Base.Description>
+              <Base.Description dir="auto" className={styles.description}>
+                {description}
+              </Base.Description>
             )}
             {children && <div className={styles.body}>{children}</div>}
             {actions && <footer className={styles.actions}>{actions}</footer>}

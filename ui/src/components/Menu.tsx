@@ -51,7 +51,7 @@ function ActionEntry({ entry }: { entry: ActionItem }) {
     >
       <span className={styles.icon}>{entry.icon}</span>
       <Stack as="span" fill>
-        {entry.label}
+        <bdi>{entry.label}</bdi>
         {entry.note && <span className={layout.noteSmall}>{entry.note}</span>}
       </Stack>
       {entry.keys && <KeyHint keys={entry.keys} />}
@@ -78,7 +78,7 @@ function Entry({ entry }: { entry: MenuEntry }): ReactElement {
             </Base.CheckboxItemIndicator>
           </span>
           <Stack as="span" fill>
-            {entry.label}
+            <bdi>{entry.label}</bdi>
           </Stack>
         </Base.CheckboxItem>
       );
@@ -88,7 +88,7 @@ function Entry({ entry }: { entry: MenuEntry }): ReactElement {
           <Base.SubmenuTrigger className={styles.item}>
             <span className={styles.icon}>{entry.icon}</span>
             <Stack as="span" fill>
-              {entry.label}
+              <bdi>{entry.label}</bdi>
             </Stack>
             <ChevronRight className={styles.chevron} aria-hidden />
           </Base.SubmenuTrigger>
@@ -136,13 +136,20 @@ export function Menu({ trigger, entries, align = "start", side = "bottom" }: Men
 /** The same entries on the secondary button, or the menu key, over its children. */
 export function ContextMenu({
   entries,
+  onOpen,
   children,
 }: {
   entries: readonly MenuEntry[];
+  /** Before it is shown: the entries may depend on what it was opened over. */
+  onOpen?: () => void;
   children: ReactElement;
 }) {
   return (
-    <BaseContext.Root>
+    <BaseContext.Root
+      onOpenChange={(open) => {
+        if (open) onOpen?.();
+      }}
+    >
       <BaseContext.Trigger render={children} />
       <BaseContext.Portal>
         <BaseContext.Positioner className={styles.positioner}>

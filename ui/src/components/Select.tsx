@@ -62,7 +62,7 @@ export function Select<Value extends string>({
           aria-invalid={error ? true : undefined}
         >
           {chosen?.icon}
-          <Base.Value className={styles.value} placeholder={placeholder} />
+          <Base.Value dir="auto" className={styles.value} placeholder={placeholder} />
           <Base.Icon className={styles.icon}>
             <ChevronsUpDown />
           </Base.Icon>
@@ -83,7 +83,7 @@ export function Select<Value extends string>({
                 >
                   {option.icon}
                   <Stack as="span" fill>
-                    <Base.ItemText>{option.label}</Base.ItemText>
+                    <Base.ItemText dir="auto">{option.label}</Base.ItemText>
                     {option.note && <span className={layout.noteSmall}>{option.note}</span>}
                   </Stack>
                   <Base.ItemIndicator className={styles.check}>

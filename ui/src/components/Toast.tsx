@@ -68,8 +68,8 @@ function Toasts() {
         {icons[toast.type ?? "info"]}
       </span>
       <div className={styles.text}>
-        <Base.Title className={styles.title} />
-        <Base.Description className={styles.detail} />
+        <Base.Title dir="auto" className={styles.title} />
+        <Base.Description dir="auto" className={styles.detail} />
       </div>
       {toast.actionProps && <Base.Action className={styles.action} />}
       <Base.Close

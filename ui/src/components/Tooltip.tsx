@@ -33,7 +33,7 @@ export function Tooltip({ text, keys, side = "bottom", children }: TooltipProps)
       <Base.Portal>
         <Base.Positioner side={side} sideOffset={6} className={styles.positioner}>
           <Base.Popup className={styles.popup}>
-            {text}
+            <bdi className={styles.text}>{text}</bdi>
             {keys && <KeyHint keys={keys} />}
           </Base.Popup>
         </Base.Positioner>

@@ -1,6 +1,6 @@
 /** Answers about agents at work: programs of this machine, what runs, what is asked and said. */
 import type { RunInfo, Task } from "#ui/api/generated.ts";
-import { pageOf, type Handlers } from "./answers.ts";
+import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask, sampleUsage } from "./sample.ts";
 import { sampleAsked, sampleExecutions, sampleLayers, sampleLogs } from "./sampleConversation.ts";
 import { samplePlacedRuns } from "./samplePlacedTasks.ts";
@@ -116,6 +116,9 @@ function busyAnswers(): Handlers {
       ),
     task_executions: ({ task_id }) =>
       pageOf(sampleExecutions.filter((each) => each.task_id === task_id)),
+    execution_get: ({ execution_id }) =>
+      sampleExecutions.find(({ id }) => id === execution_id) ??
+      refuse("not_found", "failed to find the run"),
     execution_logs: ({ execution_id, after }) => {
       const all = sampleLogs[execution_id] ?? [];
       const entries = all.filter(({ seq }) => (seq ?? 0) > (after ?? 0));

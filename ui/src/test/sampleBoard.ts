@@ -6,6 +6,7 @@ import { cast, first, recorded } from "./recorded.ts";
 import { sampleBackup, sampleProject } from "./sample.ts";
 import { sampleHookOutput, sampleMoves, sampleTroubles } from "./sampleTroubles.ts";
 import { sampleAgentTasks } from "./sampleAgents.ts";
+import { sampleExtremes } from "./sampleExtremes.ts";
 import { sampleDiffTasks } from "./sampleDiff.ts";
 import { sampleFixTasks } from "./sampleFixes.ts";
 import { samplePrinted } from "./sampleProcess.ts";
@@ -18,6 +19,7 @@ import { at, tasksOf, titles } from "./sampleTasks.ts";
 const kinds: Readonly<Record<string, (project: string) => Task[]>> = {
   costs: (project) => tasksOf(project, 60),
   "costs-few": (project) => tasksOf(project, 60),
+  extremes: sampleExtremes,
   troubles: sampleTroubles,
   review: sampleReviewTasks,
   diff: sampleDiffTasks,
@@ -31,6 +33,7 @@ const kinds: Readonly<Record<string, (project: string) => Task[]>> = {
 
 /** The tasks that need a person, the longest waiting first. */
 const needy: Readonly<Record<string, readonly string[]>> = {
+  extremes: ["t2", "t3"],
   troubles: ["x1", "x2", "x3", "x4", "x8", "x15"],
   review: ["unusable", "awaiting", "conflict", "closed"],
   diff: ["t1", "t2"],

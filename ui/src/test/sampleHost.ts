@@ -32,6 +32,7 @@ import { processAnswers } from "./sampleProcess.ts";
 import { profileAnswers } from "./sampleProfiles.ts";
 import { raceAnswers } from "./sampleRaceHost.ts";
 import { reviewAnswers } from "./sampleReviewHost.ts";
+import { scoreAnswers } from "./sampleScores.ts";
 import { settingsAnswers } from "./sampleSettings.ts";
 import { storageAnswers } from "./sampleStorage.ts";
 import { teachingAnswers } from "./sampleTeaching.ts";
@@ -66,6 +67,7 @@ function readsOf(sample: string | null, tasks: readonly Task[]): Handlers {
     ...boardAnswers(sample, projects, tasks),
     ...processAnswers(),
     ...costAnswers(runsWithCosts[sample ?? ""] ?? 0),
+    ...scoreAnswers(sample),
     ...knowledgeAnswers(sample === null),
     ...settingsAnswers(),
     ...trustAnswers(sample),
@@ -80,6 +82,8 @@ function readsOf(sample: string | null, tasks: readonly Task[]): Handlers {
     ...agentAnswers(sample),
     ...(sample === "diff" || sample === "races" ? diffAnswers() : {}),
     ...(sample === "many" ? manyAnswers() : {}),
+    task_services: () => ({ items: [], next_cursor: null }),
+    service_list: () => ({ items: [], next_cursor: null }),
     ...(sample === "fixes" ? fixAnswers() : { fix_list: () => ({ proposals: [], drafts: [] }) }),
     ...(sample === "validate" ? validateAnswers() : sampleUnvalidated()),
     race_estimate: () => ({ entries: [], total_micro_usd: null }),

@@ -22,6 +22,7 @@ export const pageScenes: readonly PageScene[] = [
   scene("attention to troubles", "troubles", "#/attention"),
   scene("runs", "agents", "#/runs"),
   scene("agents", "agents", "#/agents"),
+  scene("scoreboard", "agents", "#/agents?view=scoreboard"),
   scene("workspaces", null, "#/workspaces"),
   scene("costs", "costs-few", "#/costs"),
   scene("machines", "machines", "#/machines"),

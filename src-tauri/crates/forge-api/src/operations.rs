@@ -33,6 +33,7 @@ use forge_model::{
     race::Race,
     review::Review,
     run::RunInfo,
+    service::{Service, TaskService},
     storage::Backup,
     task::Task,
     transition::Transition,
@@ -50,7 +51,8 @@ use crate::{
     ops::{
         Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
         executions, fixes, folders, hooks, knowledge, machines, merges, notifications, projects, races,
-        reviews, settings, storage, system, tasks, teaching, trust, validate, workflows, workspaces,
+        reviews, services, settings, storage, system, tasks, teaching, trust, validate, workflows,
+        workspaces,
     },
 };
 
@@ -129,7 +131,7 @@ table! {
     DoorsTokenRenew(Empty) -> access::AccessToken = ("doors_token_renew", Post, "/doors/token", "Renews the access token; the old one stops working.", access::renew_token);
 
     SettingsGet(Empty) -> settings::AppSettings = ("settings_get", Get, "/settings", "Settings of Forge as a whole.", settings::get).provides(&["settings"]);
-    SettingsUpdate(settings::UpdateAppSettings) -> settings::AppSettings = ("settings_update", Patch, "/settings", "Sets how long agents keep running while Forge is not.", settings::update);
+    SettingsUpdate(settings::UpdateAppSettings) -> settings::AppSettings = ("settings_update", Patch, "/settings", "Sets how long agents keep running while Forge is not, and how many services run at once.", settings::update);
 
     ProjectList(Empty) -> Page<Project> = ("project_list", Get, "/projects", "All projects, by name.", projects::list).provides(&["projects"]).paged();
     ProjectCreate(projects::CreateProject) -> Project = ("project_create", Post, "/projects", "Adds a repository.", projects::create).created();
@@ -233,6 +235,8 @@ table! {
     CostTotals(costs::CostsOf) -> forge_model::cost::CostTotals = ("cost_totals", Get, "/costs/totals", "Total cost of runs by day, project, task, agent and model.", costs::totals).provides(&["costs"]);
     CostSeries(costs::CostsOf) -> forge_model::cost::CostSeries = ("cost_series", Get, "/costs/series", "Cost of coder runs over time, by model.", costs::series).provides(&["costs"]);
     CostAnomalies(costs::ListAnomalies) -> Page<CostAnomalyEntry> = ("cost_anomalies", Get, "/costs/anomalies", "Runs with an unusually high cost, latest first.", costs::anomalies).provides(&["costs"]);
+    Scoreboard(costs::ScoreboardOf) -> forge_model::scoreboard::Scoreboard = ("scoreboard", Get, "/scoreboard", "Results of agents: reviews passed, tasks merged, time and cost, by agent, model or effort.", costs::scoreboard).provides(&["scoreboard"]);
+    ScoreboardCsv(costs::ScoreboardOf) -> costs::CsvPage = ("scoreboard_csv", Get, "/scoreboard/csv", "The same as comma-separated values.", costs::scoreboard_csv);
 
     TaskFixes(TaskPath) -> Page<FixProposal> = ("task_fixes", Get, "/tasks/{task_id}/fixes", "Drafted fixes of a task, oldest first.", fixes::of_task).provides(&["task:{task_id}"]).paged();
     FixList(TaskPath) -> Fixes = ("fix_list", Get, "/tasks/{task_id}/fixes/drafts", "Drafted fixes for a task's failed checks, with the drafting attempts.", fixes::list).provides(&["task:{task_id}"]);
@@ -266,6 +270,11 @@ table! {
     AttachmentAdd(attachments::AddAttachment) -> Attachment = ("attachment_add", Post, "/tasks/{task_id}/attachments", "Attaches a file to the next message to the agent.", attachments::add).created().takes_up_to(attachments::MAX_BODY);
     AttachmentRemove(attachments::AttachmentPath) -> Done = ("attachment_remove", Delete, "/attachments/{attachment_id}", "Removes a file that is not sent yet.", attachments::remove);
     ExecutionFollowUp(executions::FollowUp) -> Task = ("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Sends a message to the agent.", executions::follow_up);
+
+    ServiceList(Empty) -> Page<Service> = ("service_list", Get, "/services", "Services that run, of all tasks.", services::list).provides(&["services"]).paged();
+    TaskServices(TaskPath) -> Page<TaskService> = ("task_services", Get, "/tasks/{task_id}/services", "Services that the project names, with their latest start in the task.", services::of_task).provides(&["task:{task_id}", "projects"]).paged();
+    ServiceStart(services::StartService) -> Service = ("service_start", Post, "/tasks/{task_id}/services/start", "Starts a service in the task's worktree; one that runs is left as it is.", services::start);
+    ServiceStop(services::StopService) -> Page<TaskService> = ("service_stop", Post, "/tasks/{task_id}/services/stop", "Stops a service of the task, or all of them.", services::stop).paged();
 
     WorkspaceList(Empty) -> Page<WorkspaceView> = ("workspace_list", Get, "/workspaces", "All worktrees.", workspaces::list).provides(&["workspaces"]).paged();
     WorkspaceDisk(Empty) -> Page<ProjectDisk> = ("workspace_disk", Get, "/workspaces/disk", "Disk usage of the worktrees, by project.", workspaces::disk).provides(&["workspaces"]).paged();

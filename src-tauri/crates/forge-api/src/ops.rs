@@ -17,6 +17,7 @@ pub mod notifications;
 pub mod projects;
 pub mod races;
 pub mod reviews;
+pub mod services;
 pub mod settings;
 pub mod storage;
 pub mod system;

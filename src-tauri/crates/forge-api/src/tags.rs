@@ -30,16 +30,19 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
     let more: &[&str] = match event.kind {
         E::AgentChanged => &["agents"],
         E::MachineChanged => &["machines"],
-        E::ProjectChanged => &["projects", "attention", "workspaces", "costs"],
+        E::ServiceChanged => &["services"],
+        E::ProjectChanged => &["projects", "attention", "workspaces", "costs", "scoreboard"],
         E::NotificationCreated => &["notifications"],
         E::ExecutionStarted => &["agents", "executions", "machines"],
         // What it cost is known with its end.
         E::ExecutionFinished | E::ExecutionWaiting => {
-            &["agents", "executions", "approvals", "costs", "machines"]
+            &["agents", "executions", "approvals", "costs", "machines", "scoreboard"]
         }
         E::ApprovalResolved => &["agents", "executions", "approvals"],
-        E::RaceElected => &["costs"],
-        E::TaskDeleted => &["costs", "machines"],
+        E::RaceElected => &["costs", "scoreboard"],
+        E::TaskDeleted => &["costs", "machines", "scoreboard"],
+        // A review that is decided and a merge move their task.
+        E::TaskStatusChanged => &["scoreboard"],
         E::HookRun => &["workspaces"],
         E::TaskUpdated if concerns_worktree(event) => &["workspaces"],
         E::WorkspaceCreated | E::WorkspaceCleaned | E::WorkspaceError | E::WorkspaceRecovered => {
@@ -53,7 +56,7 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         | E::FixRolledBack
         | E::FixRejected
         | E::FixSuperseded => &["fixes"],
-        E::RacePromoted => &["workspaces", "executions", "costs"],
+        E::RacePromoted => &["workspaces", "executions", "costs", "scoreboard"],
         E::RaceStarted
         | E::RaceEntryStarted
         | E::RaceEntryFinished
@@ -61,7 +64,6 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         | E::RaceFailed
         | E::TaskCreated
         | E::TaskUpdated
-        | E::TaskStatusChanged
         | E::TaskMoved
         | E::TaskAssigned
         | E::TaskBlocked

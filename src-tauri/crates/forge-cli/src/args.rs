@@ -14,7 +14,7 @@ use forge_engine::Work;
 
 use crate::complete;
 
-pub(crate) use agent::{Agent, EditAgent};
+pub(crate) use agent::{Agent, AgentScores, EditAgent, ScoresBy};
 pub(crate) use machine::{EditMachine, Machine};
 pub(crate) use more::{By, Cost, Fix, FixRef, Hook, Knowledge, Race, Run, Workflow, Worktree};
 pub(crate) use project::{EditProject, Project, Trust, WorkMode};
@@ -173,6 +173,9 @@ pub(crate) enum Setting {
     /// Minutes that agents keep running while Forge is not, 0 to 10080; 0 stops them at once
     #[value(name = "orphan_minutes")]
     OrphanMinutes,
+    /// Services of tasks that may run at once, 1 to 64
+    #[value(name = "services_max")]
+    ServicesMax,
 }
 
 #[derive(Debug, Subcommand)]
@@ -301,6 +304,7 @@ impl Command {
                         Work::Named
                     }
                 }
+                Task::Run { .. } => Work::Named,
                 Task::Create(_)
                 | Task::Edit(_)
                 | Task::List { .. }
@@ -319,6 +323,8 @@ impl Command {
                 | Task::Where(_)
                 | Task::Undo(_)
                 | Task::Delete { .. }
+                | Task::Stop { .. }
+                | Task::Services(_)
                 | Task::Log { .. } => Work::Nothing,
             },
         }

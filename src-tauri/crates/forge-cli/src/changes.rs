@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use forge_engine::Engine;
+use forge_model::event::EventType;
 use forge_remote::{EventStream, Happened};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{
     broadcast::{Receiver, error::RecvError},
     watch,
@@ -71,8 +72,10 @@ impl Changes {
                 Source::Remote(events) => return events.next().await,
                 Source::There(happened) => match happened.recv().await {
                     Ok(Happened::Event(event)) => return Some((*event).clone()),
-                    // What was missed is followed by more.
-                    Ok(Happened::Reconnected { .. }) | Err(RecvError::Lagged(_)) => {}
+                    // Nobody knows what was missed: whoever waits looks again.
+                    Ok(Happened::Reconnected { .. }) | Err(RecvError::Lagged(_)) => {
+                        return Some(json!({ "type": EventType::EventsResync }));
+                    }
                     Err(RecvError::Closed) => return None,
                 },
             }

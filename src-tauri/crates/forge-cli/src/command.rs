@@ -18,6 +18,7 @@ mod project;
 mod race;
 mod replay;
 mod runs;
+mod scoreboard;
 mod serve;
 mod service;
 mod settings;

@@ -60,6 +60,8 @@ pub enum ConflictCode {
     CommitRefused,
     PersonRequired,
     TrustChanged,
+    ServiceElsewhere,
+    ServicesFull,
 }
 
 impl ConflictCode {
@@ -108,6 +110,8 @@ impl ConflictCode {
             Self::CommitRefused => "commit_refused",
             Self::PersonRequired => "person_required",
             Self::TrustChanged => "trust_changed",
+            Self::ServiceElsewhere => "service_elsewhere",
+            Self::ServicesFull => "services_full",
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! [`core`] is what every feature builds on: transitions, the step runner, workers, guards. Each feature has a
 //! folder: `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`,
-//! `cost`, `validate`, `trust`, `project`, `machine`, `storage`, and `read` for queries. Most have commands in `command.rs` and
+//! `cost`, `validate`, `trust`, `project`, `machine`, `service`, `storage`, and `read` for queries. Most have commands in `command.rs` and
 //! effects in `step.rs`. Above them, `task` has the commands about one task, [`registry`] names the function that
 //! runs each step, and [`recovery`] begins. Code is functions that take the [`World`], or a `Cx` where they only
 //! decide; the methods of [`Engine`] in `face` are its public interface.
@@ -47,6 +47,7 @@ mod registry;
 mod retry;
 mod review;
 mod run;
+mod service;
 mod start;
 mod storage;
 mod subtask;

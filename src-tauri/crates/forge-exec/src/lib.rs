@@ -36,6 +36,7 @@ pub mod output;
 pub mod own;
 pub mod path;
 pub mod piped;
+pub mod port;
 pub mod process;
 pub mod run;
 pub mod sandbox;
@@ -54,6 +55,7 @@ pub use output::{OutputSink, Stream};
 pub use own::{clock_jump, has_no_file_left, is_out_of_files, raise_open_file_limit};
 pub use path::find_program;
 pub use piped::{Piped, Pipes, start_piped};
+pub use port::{Listener, is_connected, listeners};
 pub use process::{
     NamedProcess, ProcessIdentity, ProcessUsage, become_subreaper, end, may_descend_from, survive_file_limit,
     sweep, usage, working_in,

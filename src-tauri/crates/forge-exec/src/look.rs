@@ -53,7 +53,11 @@ pub fn look() -> HashMap<String, Vec<SeenProcess>> {
 }
 
 /// Whose process it is: its own marker, else that of the nearest ancestor with one.
-fn owner(pid: u32, living: &BTreeMap<u32, Stat>, known: &mut HashMap<u32, Option<String>>) -> Option<String> {
+pub(crate) fn owner(
+    pid: u32,
+    living: &BTreeMap<u32, Stat>,
+    known: &mut HashMap<u32, Option<String>>,
+) -> Option<String> {
     let mut line = Vec::new();
     let mut at = pid;
     let found = loop {

@@ -113,9 +113,14 @@ pub fn working_in(folder: &Path) -> Option<NamedProcess> {
         if !there.starts_with(&folder) || is_own_errand(pid, &all) {
             return None;
         }
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        Some(NamedProcess { pid, name: name.trim_end().to_owned() })
+        Some(NamedProcess { pid, name: comm_of(pid) })
     })
+}
+
+/// The name of a process.
+pub(crate) fn comm_of(pid: u32) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
 }
 
 /// Whether a process descends from another one, by the parents that they have now. One that is gone descends from nobody

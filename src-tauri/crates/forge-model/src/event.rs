@@ -106,6 +106,8 @@ names! {
         NotificationCreated = "notification.created",
         /// An agent profile changed.
         AgentChanged = "agent.changed",
+        /// A service was started, became ready, or ended.
+        ServiceChanged = "service.changed",
         /// A machine changed, or the contact with it.
         MachineChanged = "machine.changed",
         /// A project changed.

@@ -60,4 +60,6 @@ id! {
     MergeId,
     /// One race between agents.
     RaceId,
+    /// One start of a service.
+    ServiceId,
 }

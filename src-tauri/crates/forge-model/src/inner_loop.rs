@@ -15,6 +15,7 @@ use crate::{
     contract,
     ids::AgentId,
     names,
+    service::ServiceDefinition,
     workflow::Finding,
 };
 
@@ -179,6 +180,9 @@ contract! {
         /// Its inner loop.
         #[specta(type = specta_typescript::Unknown)]
         pub inner_loop: Value,
+        /// Its services.
+        #[serde(default)]
+        pub services: Vec<ServiceDefinition>,
     }
 
     /// The inner loop of a project with where each value comes from.

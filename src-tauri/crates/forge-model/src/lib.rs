@@ -49,6 +49,8 @@ pub mod retention;
 pub mod review;
 pub mod run;
 pub mod sandbox;
+pub mod scoreboard;
+pub mod service;
 pub mod settings;
 pub mod storage;
 pub mod task;

@@ -14,6 +14,7 @@ use crate::{
     pull_request::HostConfig,
     review::ReviewConfig,
     sandbox::SandboxSettings,
+    service::ServiceDefinition,
     workflow::Finding,
 };
 
@@ -209,6 +210,8 @@ contract! {
         pub setup: Vec<String>,
         /// What runs around the work on tasks.
         pub lifecycle_hooks: LifecycleHooks,
+        /// Commands that are started in a task's worktree so that its work can be tried; `.forge.json` may name more.
+        pub services: Vec<ServiceDefinition>,
         /// What becomes of finished worktrees.
         pub workspace_reuse: WorkspaceReuse,
         /// How many finished worktrees are kept for reuse.
@@ -269,6 +272,7 @@ impl Default for ProjectSettings {
             copy_files: Vec::new(),
             setup: Vec::new(),
             lifecycle_hooks: LifecycleHooks::default(),
+            services: Vec::new(),
             workspace_reuse: WorkspaceReuse::Off,
             workspace_pool_size: DEFAULT_POOL_SIZE,
             workspace_disk_cap_mib: None,

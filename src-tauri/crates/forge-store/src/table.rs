@@ -28,6 +28,8 @@ pub mod races;
 pub mod retention;
 pub mod reviews;
 pub mod roles;
+pub mod scores;
+pub mod services;
 pub mod slots;
 pub mod steps;
 pub mod tasks;

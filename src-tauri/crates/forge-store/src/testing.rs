@@ -167,6 +167,7 @@ pub(crate) fn run(id: &str, task: &str) -> ExecutionRow {
         after_transition: 0,
         carry: None,
         goes_on: false,
+        effort: None,
     }
 }
 

@@ -274,7 +274,8 @@ pub fn scripted_agent(name: &str) -> Result<Value> {
     }))
 }
 
-/// Every process whose environment has a marker of Forge and a path below `dir`.
+/// Every process whose environment has a marker of Forge and a path below `dir`, but for the login shell: every engine asks
+/// it at its start, for no task.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -284,7 +285,9 @@ pub fn marked_processes(dir: &Path) -> Result<Vec<String>> {
     for entry in std::fs::read_dir("/proc")?.flatten() {
         let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
         let environment = String::from_utf8_lossy(&environment);
-        if environment.contains("FORGE_PROCESS=") && environment.contains(&needle) {
+        let is_of_a_task =
+            environment.contains("FORGE_PROCESS=") && !environment.contains("FORGE_PROCESS=login-");
+        if is_of_a_task && environment.contains(&needle) {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
             found.push(String::from_utf8_lossy(&line).replace('\0', " "));
         }

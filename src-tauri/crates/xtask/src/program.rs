@@ -25,6 +25,14 @@ pub fn program<I: AsRef<OsStr>>(
 ) -> Command {
     let mut command = Command::new(name);
     command.args(arguments).current_dir(folder);
+    // What cargo tells this program of its own package. A build script that looks at it would run again, and with it half
+    // of the build, whenever cargo is started from here after it was started by hand.
+    for (variable, _) in std::env::vars_os() {
+        let name = variable.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix)) {
+            command.env_remove(&variable);
+        }
+    }
     command
 }
 

@@ -1,7 +1,7 @@
-/** The ways back from what is done to tasks. Each reads the task anew: it may have changed since. */
+/** The ways back from what is done to tasks and comments. Each reads the task anew: it may have changed since. */
 import { call } from "#ui/api/client.ts";
 import { ApiError, errorText } from "#ui/api/error.ts";
-import type { Task, WorkflowView } from "#ui/api/generated.ts";
+import type { Comment, Task, WorkflowView } from "#ui/api/generated.ts";
 import { t } from "#ui/i18n/index.ts";
 import type { Platform } from "#ui/platform/types.ts";
 import { offerUndo, rememberUndo } from "./undo.ts";
@@ -147,4 +147,27 @@ export function offerPriorityBack(platform: Platform, tasks: readonly Task[], gi
   };
   const undo = () => forEach(tasks, (task) => task, setBack);
   offerUndo({ title, undo });
+}
+
+/**
+ * A draft that was deleted. It is written once more, on the lines that it spoke of; where those are gone, on its file as
+ * a whole.
+ */
+export function offerCommentBack(platform: Platform, comment: Comment): void {
+  const { task_id, path, side, text, outdated, now_line: line, now_last_line: last } = comment;
+  const lines = outdated || line === null ? {} : { line, last_line: last ?? line };
+  const undo = async () => {
+    try {
+      await call(platform, "comment_create", { task_id, path, side, text, ...lines });
+    } catch (error) {
+      // It is nowhere else any more: whoever wrote it can copy it from here.
+      const reason = errorText(ApiError.from(error));
+      throw new Error(t("undo.commentText", { reason, text }), { cause: error });
+    }
+  };
+  const wasOnLines = outdated && comment.line !== null;
+  offerUndo(
+    { title: t("undo.comment", { path }), undo },
+    wasOnLines ? t("undo.commentElsewhere") : undefined,
+  );
 }

@@ -2,6 +2,7 @@ import { Bot, FlaskConical, Pause, Pencil, Play, Plus, RefreshCw, Trash2 } from 
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
+import { setQuery, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
@@ -14,10 +15,12 @@ import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
+import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { AgentDialog } from "./AgentDialog.tsx";
 import { OnThisMachine } from "./OnThisMachine.tsx";
+import { Scoreboard } from "./Scoreboard.tsx";
 import { Standing } from "./Standing.tsx";
 import { Trial } from "./Trial.tsx";
 import { commandLine, formOf } from "./form.ts";
@@ -148,7 +151,40 @@ function AgentRow({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
   );
 }
 
+const views = ["profiles", "scoreboard"] as const;
+
+/** Which of the two is shown stands in the address. */
+function useView(): (typeof views)[number] {
+  const route = useRoute();
+  return route.name !== null && route.query["view"] === "scoreboard" ? "scoreboard" : "profiles";
+}
+
+function Views() {
+  const { t } = useTranslation();
+  return (
+    <SegmentedControl
+      label={t("agents.view")}
+      value={useView()}
+      segments={views.map((value) => ({ value, label: t(`agents.views.${value}`) }))}
+      onChange={(value) => setQuery({ view: value === "profiles" ? null : value })}
+    />
+  );
+}
+
 export default function AgentsScreen() {
+  const { t } = useTranslation();
+  const view = useView();
+  if (view === "profiles") return <Profiles />;
+  return (
+    <Screen title={t("nav.agents")} layout="full" filters={<Views />}>
+      <div className={layout.widePage}>
+        <Scoreboard />
+      </div>
+    </Screen>
+  );
+}
+
+function Profiles() {
   const { t } = useTranslation();
   const agents = useOp("agent_list", {});
   const [editing, setEditing] = useState<Agent | "new" | null>(null);
@@ -173,7 +209,12 @@ export default function AgentsScreen() {
     </Button>
   );
   return (
-    <Screen title={t("nav.agents")} layout="page" actions={items?.length ? add : undefined}>
+    <Screen
+      title={t("nav.agents")}
+      layout="page"
+      filters={<Views />}
+      actions={items?.length ? add : undefined}
+    >
       {agents.error ? (
         <ErrorState
           title={t("agents.failed")}

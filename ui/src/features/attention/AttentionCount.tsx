@@ -1,14 +1,15 @@
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import { Badge } from "#ui/components/Badge.tsx";
-
-/** How many tasks are read at most; a hundred waiting is "99+" to anybody. */
-export const attentionLimit = 100;
+import { attentionLimit } from "./limit.ts";
+import { useByHand } from "./useByHand.ts";
 
 export function AttentionCount() {
   const { t } = useTranslation();
   const waiting = useOp("attention", { limit: attentionLimit }).data?.items ?? [];
-  const count = waiting.length;
+  const known = new Set(waiting.map(({ id }) => id));
+  const byHand = useByHand().tasks.filter(({ id }) => !known.has(id));
+  const count = Math.min(attentionLimit, waiting.length + byHand.length);
   if (count === 0) return null;
   return (
     <>

@@ -4,7 +4,9 @@ import { expect, it } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "./AttentionScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
-import { pageOf } from "#ui/test/answers.ts";
+import type { State, Task } from "#ui/api/generated.ts";
+import { movedTask, pageOf } from "#ui/test/answers.ts";
+import { sampleWorkflowView } from "#ui/test/sample.ts";
 import { sampleAsked } from "#ui/test/sampleConversation.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 
@@ -22,7 +24,7 @@ it("tells a hook before work from an agent's failure, and offers what needs no w
   expect(await violationsIn(container)).toEqual([]);
 
   const offered = within(hook ?? list).getAllByRole("button");
-  expect(offered.map(({ textContent }) => textContent)).toEqual(["Rerun hook", "Start over"]);
+  expect(offered.map(({ textContent }) => textContent)).toEqual(["Rerun hook", "Start over", ""]);
   if (offered[0]) await userEvent.click(offered[0]);
   await waitFor(() =>
     expect(inputsOf(host, "task_action")).toMatchObject([{ task_id: "x1", verb: "retry_hook" }]),
@@ -64,4 +66,60 @@ it("lists what agents ask beside the tasks, answers yes or no, and counts both",
     { execution_id: "e2", approval_id: "q1", option: "decline" },
   ]);
   expect(screen.getByText("1 task needs you")).toBeTruthy();
+});
+
+const qa: State = {
+  name: "qa",
+  display_name: "QA",
+  kind: "custom",
+  column: "QA",
+  triggers: { reject: { to: "in_progress" }, accept: { to: "done" } },
+};
+/** A board with a state of the project's own, in which one task is. */
+function hostWithQa(change: Partial<Task> = {}) {
+  const host = createSampleHost("diff");
+  const { workflow, moves } = sampleWorkflowView;
+  host.answer("project_workflow_get", {
+    ...sampleWorkflowView,
+    workflow: { ...workflow, states: [...workflow.states, qa] },
+    moves: [...moves, { from: "qa", to: ["done", "in_progress", "todo"] }],
+  });
+  const idle = { live: null, held: false, waiting: null, error_annotation: null, review: null };
+  host.change("t1", { ...idle, status: "qa", title: "Try it by hand", ...change });
+  host.answer("task_list", ({ status, project_id: project }) =>
+    pageOf(
+      host.tasks.filter(
+        (task) => task.project_id === project && (status ?? [task.status]).includes(task.status),
+      ),
+    ),
+  );
+  host.answer("attention", pageOf([]));
+  host.answer("task_transition", ({ task_id: id, to }) =>
+    movedTask(host.change(id, { status: to })),
+  );
+  return host;
+}
+
+it("lists a task in a state of the project's own with its next step, and counts it", async () => {
+  const host = hostWithQa({ unmerged_commits: 0, diff_stat: null });
+  const { container } = openApp(host, "#/attention");
+  const list = await screen.findByRole("list", { name: "Attention" });
+  const row = within(list).getByRole("listitem");
+  expect(row.textContent).toContain("Try it by hand");
+  expect(row.textContent).toContain("QA: waiting for you");
+  expect(screen.getByText("1 task needs you")).toBeTruthy();
+  expect(await violationsIn(container)).toEqual([]);
+  await userEvent.click(await within(row).findByRole("button", { name: "Move to Done" }));
+  await waitFor(() => expect(screen.queryByText("Try it by hand")).toBeNull());
+  expect(inputsOf(host, "task_transition")).toMatchObject([{ task_id: "t1", to: "done" }]);
+});
+
+it("asks before the next step leaves work behind", async () => {
+  const host = hostWithQa({ unmerged_commits: 2 });
+  openApp(host, "#/attention");
+  await userEvent.click(await screen.findByRole("button", { name: "Move to Done" }));
+  const question = await screen.findByRole("alertdialog", { name: /^Merge #\d+ before closing/ });
+  expect(inputsOf(host, "task_transition")).toEqual([]);
+  await userEvent.click(within(question).getByRole("button", { name: "Close without merging" }));
+  await waitFor(() => expect(inputsOf(host, "task_transition")).toHaveLength(1));
 });

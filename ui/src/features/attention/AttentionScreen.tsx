@@ -1,4 +1,4 @@
-import { Inbox, MessageCircleQuestion, TriangleAlert, Webhook } from "lucide-react";
+import { Ellipsis, Inbox, MessageCircleQuestion, TriangleAlert, Webhook } from "lucide-react";
 import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { quickOptions } from "#ui/domain/asks.ts";
@@ -7,10 +7,18 @@ import { asksForPlan } from "#ui/domain/plan.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { formatRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
+import { TaskQuestions } from "#ui/app/TaskQuestions.tsx";
+import { moveTo, useTaskActions, type Perform, type TaskActions } from "#ui/app/useTaskActions.tsx";
+import { stateOf } from "#ui/domain/steps.ts";
+import { t as translate } from "#ui/i18n/index.ts";
+import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { IconButton } from "#ui/components/IconButton.tsx";
+import { Menu } from "#ui/components/Menu.tsx";
 import { glyphOf } from "#ui/domain/stateKinds.ts";
 import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
 import { useStates } from "#ui/domain/useStates.ts";
-import { useOp, useOpMutation } from "#ui/api/client.ts";
+import { call, useOp, useOpMutation } from "#ui/api/client.ts";
+import { ApiError, errorText } from "#ui/api/error.ts";
 import type { Approval, Offer, Task } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
@@ -20,21 +28,41 @@ import { Said } from "#ui/components/Said.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
-import { attentionLimit } from "./AttentionCount.tsx";
-import { evidenceHead, inboxOf, offersFor, type Quick } from "./quick.ts";
+import { attentionLimit } from "./limit.ts";
+import { awaitsStep, evidenceHead, inboxOf, offersFor, stepsOf, type Quick } from "./quick.ts";
+import { useByHand } from "./useByHand.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./AttentionScreen.module.css";
 
+const failed = (number: number, error: Error) =>
+  showToast({
+    tone: "danger",
+    title: translate("attention.notDone", { number }),
+    detail: errorText(ApiError.from(error)),
+  });
+
+/** What can be done to the task as everywhere, and its questions. */
+function useActions(task: Task): TaskActions {
+  const platform = usePlatform();
+  const read = useReadNotices();
+  const view = useOp("project_workflow_get", { project_id: task.project_id }).data;
+  const run: Perform = async (op, input) => {
+    try {
+      const answer = await call(platform, op, input);
+      read(task.id);
+      return answer;
+    } catch (error) {
+      failed(task.number, ApiError.from(error));
+      return null;
+    }
+  };
+  return useTaskActions(view, run)(task);
+}
+
 function useTake(task: Task) {
-  const { t } = useTranslation();
-  const onError = (error: Error) =>
-    showToast({
-      tone: "danger",
-      title: t("attention.notDone", { number: task.number }),
-      detail: error.message,
-    });
+  const onError = (error: Error) => failed(task.number, error);
   const read = useReadNotices();
   const onSuccess = () => read(task.id);
   const act = useOpMutation("task_action", { onError, onSuccess });
@@ -69,6 +97,9 @@ function Row({ task, project }: { task: Task; project: string }) {
     else take(quick);
   };
   const state = useStates(task.project_id).get(task.status);
+  const view = useOp("project_workflow_get", { project_id: task.project_id }).data;
+  const actions = useActions(task);
+  const steps = stepsOf(task, view);
   const { error_annotation: trouble, waiting } = task;
   const ofRace = trouble?.type === "race_no_winner" || waiting?.reason === "race_crown";
   const href = formatRoute(
@@ -82,6 +113,7 @@ function Row({ task, project }: { task: Task; project: string }) {
   const happened =
     (trouble?.type === "race_no_winner" ? t("race.noWinner") : trouble?.message) ??
     waiting?.message ??
+    (awaitsStep(task, state) ? t("task.step.title", { state: state?.display_name ?? "" }) : null) ??
     t(asksForPlan(state) ? "attention.awaitsPlan" : "attention.awaitsReview");
   return (
     <li className={styles.row}>
@@ -101,7 +133,7 @@ function Row({ task, project }: { task: Task; project: string }) {
             {t(`task.trouble.${trouble.type}`)}
           </p>
         )}
-        <p className={styles.happened}>
+        <p dir="auto" className={styles.happened}>
           <Said text={happened} />
         </p>
         {evidence && (
@@ -126,6 +158,23 @@ function Row({ task, project }: { task: Task; project: string }) {
             {quick.kind === "approve" ? quick.label || t("attention.approve") : nameOf(quick.offer)}
           </Button>
         ))}
+        {steps.map((to) => (
+          <Button key={to} size="sm" onClick={moveTo(actions, to)?.onSelect}>
+            {t("task.step.move", { state: stateOf(view?.workflow, to)?.display_name ?? to })}
+          </Button>
+        ))}
+        <Menu
+          align="end"
+          entries={actions.menu}
+          trigger={
+            <IconButton
+              label={t("attention.actionsOf", { number: task.number })}
+              icon={<Ellipsis />}
+              size="sm"
+            />
+          }
+        />
+        <TaskQuestions questions={actions.questions} />
         {trouble?.type === "trust_required" && (
           <TrustDialog
             projectId={task.project_id}
@@ -172,7 +221,11 @@ function AskRow({ approval, project }: { approval: Approval; project: string }) 
         <p className={styles.kind} data-asks>
           {t(`approvals.kind.${approval.kind}`, { agent: agent ?? t("approvals.agent") })}
         </p>
-        <p className={styles.happened} data-mono={approval.kind === "command" || undefined}>
+        <p
+          dir="auto"
+          className={styles.happened}
+          data-mono={approval.kind === "command" || undefined}
+        >
           {approval.title}
         </p>
         <p className={layout.note}>
@@ -248,21 +301,23 @@ export default function AttentionScreen() {
   const names = useMemo(() => new Map(projects?.map(({ id, name }) => [id, name])), [projects]);
   useListKeys();
   const asked = useOp("approval_list", {});
+  const byHand = useByHand();
   const items = waiting.data?.items;
-  const entries = useMemo(() => inboxOf(items ?? [], asked.data?.items ?? []), [items, asked.data]);
-  const failed = waiting.error ?? asked.error;
+  const entries = inboxOf(items ?? [], asked.data?.items ?? [], byHand.tasks);
+  const error = waiting.error ?? asked.error ?? byHand.error;
   return (
     <Screen title={t("nav.attention")} layout="page">
-      {failed ? (
+      {error ? (
         <ErrorState
           title={t("attention.failed")}
-          error={failed}
+          error={error}
           onRetry={() => {
             void waiting.refetch();
             void asked.refetch();
+            byHand.refetch();
           }}
         />
-      ) : !items || !asked.data ? (
+      ) : !items || !asked.data || !byHand.isRead ? (
         <SkeletonText lines={5} />
       ) : entries.length === 0 ? (
         <EmptyState icon={<Inbox />} title={t("screen.attention.title")}>

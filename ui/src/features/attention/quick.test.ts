@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { Offer, Task } from "#ui/api/generated.ts";
-import { sampleTask, sampleWorkflow } from "#ui/test/sample.ts";
+import type { Offer, State, Task } from "#ui/api/generated.ts";
+import { sampleTask, sampleWorkflow, sampleWorkflowView } from "#ui/test/sample.ts";
 import { sampleApproval } from "#ui/test/sampleRuns.ts";
-import { evidenceHead, inboxOf, offersFor } from "./quick.ts";
+import { awaitsStep, evidenceHead, inboxOf, offersFor, stepsOf } from "./quick.ts";
 
 const offer = (verb: Offer["verb"], fields: string[] = []): Offer => ({
   verb,
@@ -94,4 +94,27 @@ it("lets questions stand for a task that waits for nothing else", () => {
   expect(names).toEqual(["q-t1", "q-t2", "t2"]);
   // Answered meanwhile: the task stays until the engine says that it needs nobody.
   expect(inboxOf([asks], [])).toHaveLength(1);
+});
+
+it("waits for somebody to move a task on where nothing happens by itself", () => {
+  const qa = { name: "qa", display_name: "QA", kind: "custom" } as State;
+  const idle = sampleTask({ id: "t1", status: "qa", live: null, waiting: null, held: false });
+  expect(awaitsStep(idle, qa)).toBe(true);
+  expect(awaitsStep({ ...idle, held: true }, qa)).toBe(false);
+  expect(awaitsStep({ ...idle, error_annotation: annotation(null) }, qa)).toBe(false);
+  expect(awaitsStep(idle, review)).toBe(false);
+  expect(inboxOf([idle], [], [idle])).toHaveLength(1);
+
+  const { workflow } = sampleWorkflowView;
+  const withQa = (triggers: State["triggers"]) => ({
+    ...sampleWorkflowView,
+    workflow: {
+      ...workflow,
+      states: [...workflow.states, { ...qa, ...(triggers && { triggers }) }],
+    },
+    moves: [{ from: "qa", to: ["todo", "done"] }],
+  });
+  expect(stepsOf(idle, withQa({ accept: { to: "done" } }))).toEqual(["done"]);
+  // A state whose workflow names no way on still leads somewhere.
+  expect(stepsOf(idle, withQa(undefined))).toEqual(["todo", "done"]);
 });

@@ -1,6 +1,7 @@
 /** What can be done about a task from a list, without typing anything. Pure. */
 import { askedFor } from "#ui/domain/asks.ts";
-import type { Approval, Offer, State, Task, WaitReason } from "#ui/api/generated.ts";
+import { isByHand, movesFrom, stateOf, stepsFrom } from "#ui/domain/steps.ts";
+import type { Approval, Offer, State, Task, WaitReason, WorkflowView } from "#ui/api/generated.ts";
 
 export type Quick =
   | { readonly kind: "approve"; readonly label: string }
@@ -39,6 +40,24 @@ export function evidenceHead(task: Task): string | null {
   return [...command, ...output].join("\n").trim() || null;
 }
 
+/** Whether somebody has to move it on: nothing is wrong with it, and nothing happens by itself. */
+export const awaitsStep = (task: Task, state: State | undefined): boolean =>
+  state !== undefined &&
+  isByHand(state) &&
+  task.error_annotation === null &&
+  (task.waiting === null || task.waiting.reason === "undo") &&
+  task.live === null &&
+  !task.held &&
+  task.execution_mode !== "race_entry";
+
+/** Where a task that awaits a step can go, the usual way first; any way where its workflow names none. */
+export function stepsOf(task: Task, view: WorkflowView | undefined): readonly string[] {
+  const state = stateOf(view?.workflow, task.status);
+  if (!view || !state || !awaitsStep(task, state)) return [];
+  const named = stepsFrom(state, view.moves);
+  return (named.length > 0 ? named : movesFrom(view.moves, task.status)).slice(0, most);
+}
+
 export type InboxEntry =
   | { readonly kind: "task"; readonly since: string; readonly task: Task }
   | { readonly kind: "ask"; readonly since: string; readonly approval: Approval };
@@ -58,14 +77,19 @@ const needsMore = ({ error_annotation, review, waiting }: Task): boolean =>
 
 /**
  * Tasks and questions as one list, what waits longest first. The engine counts a task whose agent asks among those
- * that need the person; its questions stand for it.
+ * that need the person; its questions stand for it. Tasks that are moved on by hand may be among the others.
  */
 export function inboxOf(
   tasks: readonly Task[],
   approvals: readonly Approval[],
+  byHand: readonly Task[] = [],
 ): readonly InboxEntry[] {
   const asking = new Set(approvals.map(askedFor));
-  const rows = tasks.filter((task) => needsMore(task) || !asking.has(task.id));
+  const known = new Set(tasks.map(({ id }) => id));
+  const rows = [
+    ...tasks.filter((task) => needsMore(task) || !asking.has(task.id)),
+    ...byHand.filter(({ id }) => !known.has(id)),
+  ];
   const entries: InboxEntry[] = [
     ...rows.map((task) => ({ kind: "task" as const, since: task.status_since, task })),
     ...approvals.map((approval) => ({ kind: "ask" as const, since: approval.asked_at, approval })),

@@ -2,9 +2,9 @@ import { useEffect, useRef, type KeyboardEvent, type MouseEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, WorkflowView } from "#ui/api/generated.ts";
 import type { Machines } from "#ui/domain/machines/machines.ts";
-import { ContextMenu } from "#ui/components/Menu.tsx";
 import { AskBeforeMove } from "./AskBeforeMove.tsx";
 import { instructionsId, type AgentNames } from "./BoardCard.tsx";
+import { CardMenu } from "./CardMenu.tsx";
 import { NoTasks } from "./BoardEmpty.tsx";
 import { BulkBar } from "./BulkBar.tsx";
 import { Column } from "./Column.tsx";
@@ -178,7 +178,7 @@ export function BoardArea({
   };
   return (
     <>
-      <ContextMenu entries={entries}>
+      <CardMenu view={view} entries={entries}>
         {/* Clicks and keys of all cards: each card is a button of its own. */}
         {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions, jsx-a11y/click-events-have-key-events */}
         <div
@@ -214,7 +214,7 @@ export function BoardArea({
             />
           ))}
         </div>
-      </ContextMenu>
+      </CardMenu>
       <DragGhost handle={ghost} view={view} agents={agents} machines={machines} />
       <BulkBar />
       <Pickers view={view} agents={agents} columns={visible} />

@@ -193,10 +193,14 @@ it("renames in place", async () => {
   );
 });
 
+const isPage = (input: unknown): boolean => (input as { limit?: number }).limit === 50;
+
 it("reads each column once for two hundred changes at once", async () => {
   const host = await openBoard(120);
-  await waitFor(() => expect(inputsOf(host, "task_list").length).toBeGreaterThanOrEqual(6));
-  const before = inputsOf(host, "task_list").length;
+  // What Attention reads of states of the project's own is no column of the board.
+  const columns = () => inputsOf(host, "task_list").filter((input) => isPage(input)).length;
+  await waitFor(() => expect(columns()).toBeGreaterThanOrEqual(6));
+  const before = columns();
   const boards = inputsOf(host, "project_board").length;
   act(() =>
     host.commit(
@@ -207,7 +211,7 @@ it("reads each column once for two hundred changes at once", async () => {
     ),
   );
   await waitFor(() => expect(inputsOf(host, "project_board").length).toBe(boards + 1));
-  expect(inputsOf(host, "task_list").length - before).toBe(6);
+  expect(columns() - before).toBe(6);
 });
 
 it("leads a newcomer to the demo", async () => {

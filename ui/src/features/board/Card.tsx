@@ -49,6 +49,7 @@ import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { KinNumbers, ParentMark } from "./Kin.tsx";
+import { Serves } from "./Serves.tsx";
 import { useActivity } from "./useActivity.ts";
 import { count, kindOf, lineOf, lineTone, money, type Line } from "./format.ts";
 import { Truncate } from "#ui/components/Truncate.tsx";
@@ -351,6 +352,7 @@ export const CardFace = memo(function CardFace({
         {level !== "none" && (
           <PriorityGlyph level={priorityNumber(level) as 1} label={t(`board.priority.${level}`)} />
         )}
+        <Serves taskId={task.id} />
         <Numbers task={task} />
       </div>
       {onRename ? (

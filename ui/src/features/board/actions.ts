@@ -4,6 +4,7 @@ import { call } from "#ui/api/client.ts";
 import { tagsOf } from "#ui/api/changes.ts";
 import { ApiError, errorText } from "#ui/api/error.ts";
 import type { Task } from "#ui/api/generated.ts";
+import type { Perform } from "#ui/app/useTaskActions.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import {
   offerMoveBack,
@@ -166,6 +167,20 @@ export async function undo(acting: Acting, task: Started): Promise<void> {
     await reread(acting);
   }
 }
+
+/** Does one operation to a card; says why it was not done. */
+export const perform =
+  (acting: Acting, number: number): Perform =>
+  async (op, input) => {
+    try {
+      return await call(acting.platform, op, input);
+    } catch (error) {
+      fail(t("board.notChanged", { number }), error);
+      return null;
+    } finally {
+      await reread(acting);
+    }
+  };
 
 /** Answers the tasks that it was done to, as they were before. */
 async function each(

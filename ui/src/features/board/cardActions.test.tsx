@@ -1,6 +1,7 @@
 import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
+import type { Task } from "#ui/api/generated.ts";
 import { inputsOf, openApp } from "#ui/test/renderApp.tsx";
 import { sampleWorkspace } from "#ui/test/sample.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
@@ -8,11 +9,12 @@ import "./BoardScreen.tsx"; // Before the tests: as a chunk it may take longer t
 
 const card = (number: number) => screen.findByRole("button", { name: new RegExp(`^#${number} `) });
 
-async function openBoard() {
+async function openBoard(change: Partial<Task> = {}) {
   const host = createSampleHost(null, 40);
   host.change("t1", {
     roles: { coder: { type: "agent", id: "a1" } },
     workspace: sampleWorkspace({ task_id: "t1", path: "/trees/1" }),
+    ...change,
   });
   openApp(host, "#/board/p1");
   await card(1);
@@ -50,4 +52,34 @@ it("stops the agents of a selection from its bar, and says when there are none",
   );
   await choose(1, "Stop");
   expect(await screen.findByText("No agent is working on the task")).toBeTruthy();
+});
+
+it("deletes a closed task from the menu of its card after a question, and no open one", async () => {
+  const host = await openBoard({ status: "done", position: 0 });
+  host.answer("task_delete", { done: true });
+  await choose(1, "Delete task");
+  const question = await screen.findByRole("alertdialog", { name: "Delete #1?" });
+  expect(inputsOf(host, "task_delete")).toEqual([]);
+  await userEvent.click(within(question).getByRole("button", { name: "Delete task" }));
+  await waitFor(() =>
+    expect(inputsOf(host, "task_delete")).toEqual([{ task_id: "t1", version: 1 }]),
+  );
+  const open = host.tasks.find(({ status }) => status === "todo");
+  fireEvent.contextMenu(await card(open?.number ?? 0));
+  await screen.findByRole("menuitem", { name: "Copy link" });
+  expect(screen.queryByRole("menuitem", { name: "Delete task" })).toBeNull();
+});
+
+it("holds and cancels a task from the menu of its card as the engine offers it", async () => {
+  const offer = (verb: "hold" | "cancel", label: string) => ({ verb, label, fields: [], why: "" });
+  const offers = [offer("hold", "Hold"), offer("cancel", "Cancel task")];
+  const host = await openBoard({ offers });
+  await choose(1, "Hold");
+  await waitFor(() => expect(inputsOf(host, "task_action")).toMatchObject([{ verb: "hold" }]));
+  await choose(1, "Cancel task");
+  const question = await screen.findByRole("alertdialog", { name: "Cancel task" });
+  await userEvent.click(within(question).getByRole("button", { name: "Cancel task" }));
+  await waitFor(() =>
+    expect(inputsOf(host, "task_action").at(-1)).toMatchObject({ task_id: "t1", verb: "cancel" }),
+  );
 });

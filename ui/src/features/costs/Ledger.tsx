@@ -54,7 +54,7 @@ const task = (row: CostRow) => (
     className={styles.name}
     href={formatRoute("task", { project: row.project_id, number: String(row.task_number) })}
   >
-    #{row.task_number} {row.task_title}
+    #{row.task_number} <bdi>{row.task_title}</bdi>
   </a>
 );
 const marks = (row: CostRow) => <Marks row={row} />;

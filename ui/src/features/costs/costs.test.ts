@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { CostLine } from "#ui/api/generated.ts";
 import { chartData, nearest, pointsOf, summaryOf } from "./line.ts";
 import { day, money, ticks, times } from "./numbers.ts";
-import { rangeOf, since } from "./range.ts";
+import { rangeOf, since } from "#ui/domain/range.ts";
 
 const line: CostLine = {
   project_id: "p1",

@@ -42,7 +42,7 @@ function Last({ part, project }: { part: SubsystemStatus; project: string }) {
             )}
             className={styles.task}
           >
-            #{last.task.number} {last.task.title}
+            #{last.task.number} <bdi>{last.task.title}</bdi>
           </a>
         )}
       </span>

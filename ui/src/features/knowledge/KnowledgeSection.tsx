@@ -30,7 +30,9 @@ function Kept({ lesson, projectId }: RowProps) {
     <li className={styles.row}>
       <BookOpen aria-hidden size={14} />
       <div className={layout.fillNarrow}>
-        <p className={layout.anywhere}>{lesson.title}</p>
+        <p dir="auto" className={layout.anywhere}>
+          {lesson.title}
+        </p>
         <p className={styles.meta}>
           <code data-selectable>{lesson.file}</code>
           {lesson.task_number !== null && (

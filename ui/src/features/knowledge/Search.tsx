@@ -16,7 +16,9 @@ function Found({ lesson }: { lesson: Lesson }) {
     <li className={styles.row}>
       <BookOpen aria-hidden size={14} />
       <div className={layout.fillNarrow}>
-        <p className={layout.anywhere}>{lesson.title}</p>
+        <p dir="auto" className={layout.anywhere}>
+          {lesson.title}
+        </p>
         {lesson.summary !== "" && <p className={styles.note}>{lesson.summary}</p>}
         <p className={styles.meta}>
           <code data-selectable>{lesson.path}</code>

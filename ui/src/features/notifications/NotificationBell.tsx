@@ -41,7 +41,7 @@ function Row({ notification, onOpen }: { notification: Notification; onOpen: () 
           <span dir="auto" className={styles.title} data-unread={!notification.read || undefined}>
             {notification.title}
           </span>
-          <span className={styles.body}>
+          <span dir="auto" className={styles.body}>
             <Said text={notification.body} />
           </span>
           <span className={layout.noteSmall}>

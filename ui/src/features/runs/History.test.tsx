@@ -16,7 +16,7 @@ it("keeps the runs that are over, with ways to what they said and changed", asyn
   const { container, list } = await openRuns();
   const [first] = within(list).getAllByRole("listitem");
   const log = within(first ?? list).getByRole("link", { name: /^Log of #/ });
-  expect(log.getAttribute("href")).toMatch(/^#\/task\/p\d\/\d+\?tab=conversation$/);
+  expect(log.getAttribute("href")).toMatch(/^#\/task\/p\d\/\d+\?tab=conversation&run=.+$/);
   const changes = within(first ?? list).getByRole("link", { name: /^Changes of #/ });
   expect(changes.getAttribute("href")).toMatch(/\?tab=diff$/);
   expect(await violationsIn(container)).toEqual([]);

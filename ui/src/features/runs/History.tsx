@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp, useOpPages } from "#ui/api/client.ts";
 import type { CostRow, ExecutionStatus } from "#ui/api/generated.ts";
-import { formatRoute } from "#ui/app/router.ts";
+import { formatRoute, type Query } from "#ui/app/router.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -28,12 +28,9 @@ const tones = {
 
 function Run({ run }: { run: CostRow }) {
   const { t } = useTranslation();
-  const to = (tab?: "conversation" | "diff") =>
-    formatRoute(
-      "task",
-      { project: run.project_id, number: String(run.task_number) },
-      tab ? { tab } : {},
-    );
+  const to = (query: Query = {}) =>
+    formatRoute("task", { project: run.project_id, number: String(run.task_number) }, query);
+  const log = to({ tab: "conversation", run: run.execution_id });
   const title = `#${run.task_number} ${run.task_title}`;
   const status = ended.find((each) => each === run.status);
   return (
@@ -51,10 +48,14 @@ function Run({ run }: { run: CostRow }) {
         </p>
       </div>
       {status && <Badge tone={tones[status]}>{t(`runs.ended.${status}`)}</Badge>}
-      <a className={styles.go} href={to("conversation")} aria-label={t("runs.logOf", { title })}>
+      <a className={styles.go} href={log} aria-label={t("runs.logOf", { title })}>
         {t("runs.log")}
       </a>
-      <a className={styles.go} href={to("diff")} aria-label={t("runs.changesOf", { title })}>
+      <a
+        className={styles.go}
+        href={to({ tab: "diff" })}
+        aria-label={t("runs.changesOf", { title })}
+      >
         {t("runs.changes")}
       </a>
     </li>

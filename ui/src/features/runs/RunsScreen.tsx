@@ -160,10 +160,12 @@ function Row({ run, cpu, agent, machine, onStopped }: RowProps) {
               data-run
             >
               <span className={styles.number}>#{number}</span>
-              <span>{title}</span>
+              <span dir="auto">{title}</span>
             </a>
           ) : (
-            <span className={styles.title}>{title}</span>
+            <span dir="auto" className={styles.title}>
+              {title}
+            </span>
           )}
           <p className={styles.meta}>
             <span>{agent ?? t(`runs.kind.${run.kind}`)}</span>

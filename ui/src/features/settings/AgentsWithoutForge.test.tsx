@@ -40,12 +40,14 @@ describe("the time that agents keep running without Forge", () => {
     expect(field.value).toBe("30");
     const save = screen.getByRole<HTMLButtonElement>("button", { name: "Save" });
     expect(save.disabled).toBe(true);
-    const changed = { orphan_minutes: 10 };
+    const changed = { orphan_minutes: 10, services_max: 4 };
     const next = () => host.answer("settings_get", changed);
     host.after("settings_update", changed, next, "settings");
     await user.clear(field);
     await user.type(field, "10{Enter}");
-    await waitFor(() => expect(inputsOf(host, "settings_update")).toEqual([changed]));
+    await waitFor(() =>
+      expect(inputsOf(host, "settings_update")).toEqual([{ orphan_minutes: 10 }]),
+    );
     await waitFor(() => expect(save.disabled).toBe(true));
     expect(field.value).toBe("10");
     expect(await violationsIn(container)).toEqual([]);

@@ -3,10 +3,10 @@ import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { glyphOf } from "#ui/domain/stateKinds.ts";
-import { CloseQuestion } from "#ui/domain/closing/CloseQuestion.tsx";
 import { statesOf } from "#ui/domain/useStates.ts";
+import { TaskQuestions } from "#ui/app/TaskQuestions.tsx";
 import { useTaskHref } from "#ui/app/useTaskHref.ts";
-import { AlertDialog } from "#ui/components/AlertDialog.tsx";
+import type { TaskActions } from "#ui/app/useTaskActions.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Menu } from "#ui/components/Menu.tsx";
@@ -15,8 +15,8 @@ import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { Title } from "./Title.tsx";
 import { Properties } from "./Properties.tsx";
 import { ReviewBadges } from "./review/ReviewBadges.tsx";
+import { RunService } from "./services/RunService.tsx";
 import type { Action } from "./useAction.ts";
-import type { TaskActions } from "./useTaskActions.tsx";
 import styles from "./TaskHeader.module.css";
 
 export interface TaskHeaderProps {
@@ -96,6 +96,8 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
   const states = view ? statesOf(view) : undefined;
   const state = states?.get(task.status);
   const name = state?.display_name ?? task.status;
+  // A review that waits for a person has the button in its banner.
+  const runs = task.workspace?.status === "active" && task.review?.status !== "awaiting_human";
   const stateLabel = (
     <>
       <StateGlyph kind={glyphOf(task, state)} label="" live={task.live !== null} />
@@ -127,6 +129,7 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
         )}
         <ReviewBadges task={task} workflow={view?.workflow} />
         <span className={styles.space} />
+        {runs && <RunService taskId={task.id} action={action} size="sm" />}
         <MainButton action={action} actions={actions} />
         <Menu
           align="end"
@@ -151,31 +154,7 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
       </div>
       <Title task={task} />
       <Properties task={task} view={view} action={action} />
-      <AlertDialog
-        open={actions.confirm !== null}
-        onOpenChange={(open) => {
-          if (!open) actions.onConfirmClose();
-        }}
-        title={actions.confirm?.label ?? ""}
-        description={actions.confirm?.why ?? ""}
-        confirmLabel={actions.confirm?.label ?? ""}
-        keepLabel={t("task.keep")}
-        danger
-        onConfirm={actions.onConfirm}
-      />
-      <AlertDialog
-        open={actions.deleting !== null}
-        onOpenChange={(open) => {
-          if (!open) actions.deleting?.onKeep();
-        }}
-        title={t("task.deleteTitle", { number: task.number })}
-        description={t("task.deleteHint")}
-        confirmLabel={t("task.delete")}
-        keepLabel={t("task.keep")}
-        danger
-        onConfirm={() => actions.deleting?.onDelete()}
-      />
-      {actions.closing && <CloseQuestion tasks={[task]} {...actions.closing} />}
+      <TaskQuestions questions={actions.questions} />
     </header>
   );
 }

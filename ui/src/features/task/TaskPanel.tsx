@@ -7,6 +7,8 @@ import type { Task } from "#ui/api/generated.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { useLayer } from "#ui/app/layers.ts";
 import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
+import { useTaskActions } from "#ui/app/useTaskActions.tsx";
+import { useMenuCommands } from "#ui/app/useMenuCommands.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
@@ -16,6 +18,7 @@ import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "./ActionError.tsx";
 import { NeedBanner } from "./banner/NeedBanner.tsx";
 import { Conversation } from "./conversation/Conversation.tsx";
+import { RunConversation } from "./conversation/RunConversation.tsx";
 import { createUnfolded } from "./conversation/RowContext.ts";
 import { createLogStore } from "./conversation/logStore.ts";
 import { DeliveryPart } from "./delivery/DeliveryPart.tsx";
@@ -29,10 +32,11 @@ import { isRaced } from "./race/race.ts";
 import { RacedConversation } from "./race/RacedConversation.tsx";
 import { RaceTab } from "./race/RaceTab.tsx";
 import { Reviews } from "./review/Reviews.tsx";
+import { hasServices } from "./services/services.ts";
+import { ServicesTab } from "./services/ServicesTab.tsx";
 import { TaskHeader } from "./TaskHeader.tsx";
 import { Timeline } from "./timeline/Timeline.tsx";
 import { useAction } from "./useAction.ts";
-import { useTaskActions } from "./useTaskActions.tsx";
 import { ValidateTab } from "./validate/ValidateTab.tsx";
 import { WorkspaceTab } from "./workspace/WorkspaceTab.tsx";
 import styles from "./TaskPanel.module.css";
@@ -55,13 +59,14 @@ const tabIds = [
   "fixes",
   "validate",
   "timeline",
+  "services",
   "workspace",
   "debrief",
 ] as const;
 type TabId = (typeof tabIds)[number];
 
-/** Some tabs are shown only where there is something: a race, drafted fixes, a worktree, what the task left behind. */
-type Having = Readonly<Record<"race" | "fixes" | "validate" | "debrief", boolean>>;
+/** Some tabs are shown only where there is something: a race, drafted fixes, a worktree, services, what the task left behind. */
+type Having = Readonly<Record<"race" | "fixes" | "validate" | "services" | "debrief", boolean>>;
 const tabsOf = (has: Having): readonly TabId[] =>
   tabIds.filter((id) => !(id in has) || has[id as keyof Having]);
 
@@ -80,18 +85,24 @@ function LoadingPanel() {
   );
 }
 
-/** The tab, and when it is the diff's the place in it, that the address asks for. */
-function useAsked(): { readonly tab: TabId | null; readonly key: string } {
+interface Asked {
+  readonly tab: TabId | null;
+  /** One run, whose conversation is to be shown alone. */
+  readonly run: string | null;
+  readonly key: string;
+}
+
+/** The tab, and the place in it, that the address asks for. */
+function useAsked(): Asked {
   const route = useRoute();
-  if (route.name === null) return { tab: null, key: "" };
-  const { tab: asked, file, line, side } = route.query;
+  if (route.name === null) return { tab: null, run: null, key: "" };
+  const { tab: asked, run, file, line, side } = route.query;
   const tab = tabIds.find((id) => id === asked) ?? null;
-  return { tab, key: tab ? [tab, file, line, side].join("\n") : "" };
+  return { tab, run: run ?? null, key: tab ? [tab, run, file, line, side].join("\n") : "" };
 }
 
 /** Follows the address; a choice by hand ends what the address asked for. */
-function useTab(): [TabId, (tab: TabId) => void] {
-  const asked = useAsked();
+function useTab(asked: Asked): [TabId, (tab: TabId) => void] {
   const [tab, setTab] = useState<TabId>(asked.tab ?? "conversation");
   const [followed, setFollowed] = useState(asked.key);
   if (asked.key !== followed) {
@@ -101,7 +112,9 @@ function useTab(): [TabId, (tab: TabId) => void] {
   const choose = useCallback(
     (next: TabId) => {
       setTab(next);
-      if (asked.key !== "") setQuery({ tab: null, file: null, line: null, side: null });
+      if (asked.key !== "") {
+        setQuery({ tab: null, run: null, file: null, line: null, side: null });
+      }
     },
     [asked.key],
   );
@@ -138,18 +151,31 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     onClose ??
     (() =>
       mode === "panel" ? setQuery({ task: null }) : navigate("board", { project: projectId }));
-  const actions = useTaskActions(task, view, action, close);
+  const actions = useTaskActions(view, action.run, close)(task);
+  useMenuCommands("task.action", t("nav.task"), actions.menu);
   const raced = isRaced(task);
   const fixes = useOp("fix_list", { task_id: task.id }).data;
-  const [wanted, setTab] = useTab();
+  const asked = useAsked();
+  const [wanted, setTab] = useTab(asked);
   // Whoever was led there is told, also that there is nothing, or nothing that can be read.
   const fixed = hasFixes(fixes) || wanted === "fixes";
   // Without a worktree there is nothing to validate.
   const validates = task.workspace?.status === "active" || wanted === "validate";
+  const services = useOp("task_services", { task_id: task.id }).data?.items;
+  // Without a worktree there is nothing to run.
+  const serves =
+    (hasServices(services) && task.workspace?.status === "active") || wanted === "services";
   const debriefed = hasDebrief(useOp("task_debrief", { task_id: task.id }).data);
   const shown = useMemo(
-    () => tabsOf({ race: raced, fixes: fixed, validate: validates, debrief: debriefed }),
-    [raced, fixed, validates, debriefed],
+    () =>
+      tabsOf({
+        race: raced,
+        fixes: fixed,
+        validate: validates,
+        services: serves,
+        debrief: debriefed,
+      }),
+    [raced, fixed, validates, serves, debriefed],
   );
   // What the address asks for may be nothing that this task has.
   const tab = shown.includes(wanted) ? wanted : "conversation";
@@ -176,7 +202,9 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     ) : undefined;
 
   const panels: Readonly<Record<TabId, ReactNode>> = {
-    conversation: (
+    conversation: asked.run ? (
+      <RunConversation runId={asked.run} />
+    ) : (
       <Conversation
         task={task}
         store={store}
@@ -195,6 +223,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     fixes: <FixesTab task={task} />,
     validate: <ValidateTab task={task} />,
     timeline: <Timeline task={task} view={view} />,
+    services: <ServicesTab task={task} />,
     workspace: <WorkspaceTab task={task} view={view} />,
     debrief: <DebriefTab task={task} />,
   };

@@ -47,7 +47,7 @@ export function Title({ task }: { task: Task }) {
             setDraft(task.title);
           }}
         >
-          {task.title}
+          <span className={styles.whole}>{task.title}</span>
         </button>
       </h2>
     );

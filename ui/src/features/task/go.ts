@@ -2,5 +2,5 @@
 import { setQuery } from "#ui/app/router.ts";
 
 export function showTab(tab: "conversation" | "review" | "race"): void {
-  setQuery({ tab, file: null, line: null, side: null });
+  setQuery({ tab, run: null, file: null, line: null, side: null });
 }

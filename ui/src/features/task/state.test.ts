@@ -6,7 +6,8 @@ import { checksFrom } from "./details/checks.ts";
 import { milliseconds, money } from "./numbers.ts";
 import { isOpenAtFirst, outcomeOf, tailOf } from "./review/checks.ts";
 import { workingAgent } from "#ui/domain/taskActions.ts";
-import { movesFrom, needOf } from "./state.ts";
+import { movesFrom } from "#ui/domain/steps.ts";
+import { needOf } from "./state.ts";
 import { someTask, someTransition, someWorkflow } from "./testing/fixtures.ts";
 import { partSteps, stepMark } from "./timeline/steps.ts";
 

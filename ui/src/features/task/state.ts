@@ -1,13 +1,6 @@
 /** Who waits for whom. Pure. */
 import type { ErrorAnnotation, State, Task, Waiting, Workflow } from "#ui/api/generated.ts";
-
-export function stateOf(workflow: Workflow | undefined, name: string): State | undefined {
-  return workflow?.states.find((state) => state.name === name);
-}
-
-export function isClosed(task: Task, workflow: Workflow | undefined): boolean {
-  return stateOf(workflow, task.status)?.kind === "terminal";
-}
+import { isByHand, isClosed, stateOf } from "#ui/domain/steps.ts";
 
 /** Waits that a person can end; the others end by themselves. */
 const clearable: ReadonlySet<Waiting["reason"]> = new Set([
@@ -38,30 +31,6 @@ export type Need =
   | { readonly kind: "step"; readonly state: State }
   | null;
 
-/** A state in which neither an agent nor a check nor a merge is at work, e.g. one that a project has added. */
-function isByHand({ kind, hooks }: State): boolean {
-  if (kind === "custom") return true;
-  const acts = [hooks?.before_enter, hooks?.on_enter, hooks?.after_enter];
-  return kind === "gate" && acts.every((list) => (list ?? []).length === 0);
-}
-
-/** Where its state leads, as the workflow names it: on first, then back. */
-export function stepsFrom(
-  state: State,
-  moves: readonly { readonly from: string; readonly to: readonly string[] }[],
-): readonly string[] {
-  const open = movesFrom(moves, state.name);
-  const order = ["accept", "retry", "reject", "fail"];
-  const triggers = Object.entries(state.triggers ?? {}).toSorted(
-    ([one], [other]) => place(order, one) - place(order, other),
-  );
-  const targets = triggers.map(([, { to }]) => to).filter((to) => open.includes(to));
-  return [...new Set(targets)];
-}
-
-const place = (order: readonly string[], name: string): number =>
-  order.includes(name) ? order.indexOf(name) : order.length;
-
 export function needOf(
   task: Task,
   workflow: Workflow | undefined,
@@ -83,12 +52,4 @@ export function needOf(
 /** A hook stopped the work before any agent was started: no failure of an agent's. */
 export function isPreflight({ type }: Pick<ErrorAnnotation, "type">): boolean {
   return type === "before_work_hook_failed" || type === "before_work_hook_timeout";
-}
-
-/** The states a person may move it to. */
-export function movesFrom(
-  moves: readonly { readonly from: string; readonly to: readonly string[] }[],
-  status: string,
-): readonly string[] {
-  return moves.find(({ from }) => from === status)?.to ?? [];
 }

@@ -44,7 +44,7 @@ function BackupRow({ backup, onRestore }: { backup: WorkspaceBackup; onRestore: 
             href={formatRoute("task", { project: task.project_id, number: String(task.number) })}
           >
             <span className={styles.number}>#{task.number}</span>
-            <span>{task.title}</span>
+            <span dir="auto">{task.title}</span>
           </a>
         ) : (
           <span className={styles.title}>

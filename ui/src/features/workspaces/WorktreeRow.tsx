@@ -73,7 +73,7 @@ export function WorktreeRow({ worktree }: { worktree: WorkspaceView }) {
       <div className={styles.text}>
         <a className={styles.title} href={formatRoute(...address)} data-worktree>
           <span className={styles.number}>#{number}</span>
-          <span>{worktree.task_title}</span>
+          <span dir="auto">{worktree.task_title}</span>
         </a>
         <p className={styles.meta}>
           <code title={worktree.branch} data-selectable>

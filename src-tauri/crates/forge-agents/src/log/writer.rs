@@ -318,7 +318,7 @@ impl LogWriter {
     }
 
     /// Tells that the disk where the program runs refuses what it prints, and where; nothing once it takes that again.
-    pub(crate) fn note_disk(&self, path: Option<&Path>) {
+    pub fn note_disk(&self, path: Option<&Path>) {
         let on = self.inner.shared.state().machine.as_ref().map(|name| format!(" of the machine `{name}`"));
         let on = on.unwrap_or_default();
         let (code, text) = match path {

@@ -5,6 +5,7 @@ use forge_model::cost::{CostAnomalyEntry, CostGroup, CostRow, CostSeries, CostSu
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::Strategy;
 use forge_model::race::RaceEstimate;
+use forge_model::scoreboard::{ScoreGroup, Scoreboard};
 use forge_model::time::Timestamp;
 use forge_store::table::ledger::CostFilter;
 
@@ -37,6 +38,22 @@ input! {
         #[serde(default)]
         pub since: Option<Timestamp>,
         /// Only runs that ended before this time.
+        #[serde(default)]
+        pub until: Option<Timestamp>,
+    }
+
+    /// What agents' work of a period came to.
+    pub struct ScoreboardOf {
+        /// What a line is for; agents when absent.
+        #[serde(default)]
+        pub by: ScoreGroup,
+        /// Only this project.
+        #[serde(default)]
+        pub project: Option<ProjectId>,
+        /// Only work whose last run ended at or after this time.
+        #[serde(default)]
+        pub since: Option<Timestamp>,
+        /// Only work whose last run ended before this time.
         #[serde(default)]
         pub until: Option<Timestamp>,
     }
@@ -111,6 +128,12 @@ answer! {
     }
 }
 
+impl ScoreboardOf {
+    fn filter(self) -> CostFilter {
+        CostFilter { project: self.project, since: self.since, until: self.until }
+    }
+}
+
 impl From<CostsOf> for CostFilter {
     fn from(of: CostsOf) -> Self {
         Self { project: of.project, since: of.since, until: of.until }
@@ -164,6 +187,16 @@ pub(crate) async fn anomalies(
     let range = PageRange::asked(list.limit, list.cursor.as_deref())?;
     let filter = CostFilter { project: list.project, since: list.since, until: list.until };
     Ok(range.of(api.engine().cost_anomalies(&filter, list.task_id.as_ref(), range.reach()).await?))
+}
+
+pub(crate) async fn scoreboard(api: Api, _: Actor, of: ScoreboardOf) -> Result<Scoreboard, ApiError> {
+    let by = of.by;
+    Ok(api.engine().scoreboard(&of.filter(), by).await?)
+}
+
+pub(crate) async fn scoreboard_csv(api: Api, _: Actor, of: ScoreboardOf) -> Result<CsvPage, ApiError> {
+    let by = of.by;
+    Ok(CsvPage { text: api.engine().scoreboard_csv(&of.filter(), by).await?, next_cursor: None })
 }
 
 pub(crate) async fn race_estimate(api: Api, _: Actor, of: EstimateRace) -> Result<RaceEstimate, ApiError> {

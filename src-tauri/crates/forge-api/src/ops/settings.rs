@@ -10,6 +10,8 @@ answer! {
     pub struct AppSettings {
         /// For how many minutes agents keep running while Forge is not; 0 stops them at once.
         pub orphan_minutes: u32,
+        /// How many services of tasks may run at once.
+        pub services_max: u32,
     }
 }
 
@@ -19,11 +21,16 @@ input! {
         /// For how many minutes agents keep running while Forge is not, at most 10080; 0 stops them at once.
         #[serde(default)]
         pub orphan_minutes: Option<u32>,
+        /// How many services of tasks may run at once, 1 to 64.
+        #[serde(default)]
+        pub services_max: Option<u32>,
     }
 }
 
 pub(crate) async fn get(api: Api, _: Actor, _: Empty) -> Result<AppSettings, ApiError> {
-    Ok(AppSettings { orphan_minutes: api.engine().orphan_minutes().await? })
+    let (orphan_minutes, services_max) =
+        (api.engine().orphan_minutes().await?, api.engine().services_max().await?);
+    Ok(AppSettings { orphan_minutes, services_max })
 }
 
 pub(crate) async fn update(
@@ -33,6 +40,9 @@ pub(crate) async fn update(
 ) -> Result<AppSettings, ApiError> {
     if let Some(minutes) = change.orphan_minutes {
         api.engine().set_orphan_minutes(minutes).await?;
+    }
+    if let Some(most) = change.services_max {
+        api.engine().set_services_max(most).await?;
     }
     get(api, actor, Empty {}).await
 }

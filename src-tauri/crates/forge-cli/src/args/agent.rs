@@ -1,6 +1,6 @@
 //! `forge agent`.
 
-use clap::{ArgGroup, Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCompleter;
 
 use crate::complete;
@@ -48,6 +48,8 @@ pub(crate) enum Agent {
         #[arg(add = ArgValueCompleter::new(complete::agents))]
         agent: String,
     },
+    /// Compare agents by what their work came to: reviews passed, tasks merged, time and cost
+    Scoreboard(AgentScores),
     /// Start no new runs of an agent
     Pause {
         /// Agent, by id or name
@@ -66,6 +68,27 @@ pub(crate) enum Agent {
         #[arg(add = ArgValueCompleter::new(complete::agents))]
         agent: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentScores {
+    /// Group by agent, by its models, or by its models and efforts
+    #[arg(long, value_enum, default_value_t = ScoresBy::Agent)]
+    pub(crate) by: ScoresBy,
+    /// Only work that ended in the last DAYS days
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) days: Option<u32>,
+    /// Print comma-separated values
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+/// What a line of the scoreboard is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScoresBy {
+    Agent,
+    Model,
+    Effort,
 }
 
 #[derive(Debug, Args)]

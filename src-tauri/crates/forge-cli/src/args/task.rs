@@ -182,6 +182,25 @@ pub(crate) enum Task {
         #[arg(long)]
         yes: bool,
     },
+    /// Start a service in a task's worktree, and wait until it is ready; without a running engine it runs until Ctrl+C
+    Run {
+        #[command(flatten)]
+        task: TaskRef,
+        /// Service, as the project names it [default: the first one]
+        service: Option<String>,
+        /// Do not wait until it is ready
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// Stop a service of a task, or all of them
+    Stop {
+        #[command(flatten)]
+        task: TaskRef,
+        /// Service, as the project names it [default: all]
+        service: Option<String>,
+    },
+    /// List the services of a task, with which its work can be tried
+    Services(TaskRef),
     /// Show the end of a task's log, by default of its latest run; of a raced task, of the winner
     Log {
         #[command(flatten)]
@@ -189,13 +208,16 @@ pub(crate) enum Task {
         /// Log to show: a run's id, or the `log_id` of a check or step
         #[arg(long, value_name = "ID")]
         log: Option<String>,
+        /// Show the log of this service's latest start
+        #[arg(long, value_name = "NAME", conflicts_with = "log")]
+        service: Option<String>,
         /// Show entries after this one instead of the end
         #[arg(long, value_name = "SEQ")]
         after: Option<u64>,
         /// Number of entries, 1 to 200
         #[arg(long)]
         limit: Option<u32>,
-        /// Show new entries until the run ends
+        /// Show new entries until the run, or the service, ends
         #[arg(long, short, conflicts_with_all = ["log", "after", "json"])]
         follow: bool,
     },

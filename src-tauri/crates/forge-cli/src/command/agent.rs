@@ -51,6 +51,7 @@ pub(crate) async fn run(at: &At, command: Agent) -> Result<Answer, CliError> {
             Ok(Answer::new(agent.json, text))
         }
         Agent::Edit(change) => edit(at, change).await,
+        Agent::Scoreboard(asked) => super::scoreboard::run(at, asked).await,
         Agent::Detect => {
             let page = at.call(AgentKnown, Empty {}).await?;
             let rows: Vec<Vec<String>> = page.items.iter().map(known_row).collect();

@@ -31,15 +31,7 @@ const NOTHING: &str = "No matching runs.";
 pub(crate) async fn run(at: &At, asked: Cost) -> Result<Answer, CliError> {
     // All projects, unless one is named.
     let project = at.only().await?;
-    let since = match asked.days {
-        // By the clock of this computer, as a person counts.
-        Some(days) => {
-            let past = DAY.saturating_mul(days);
-            let since = SystemTime::now().checked_sub(past).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-            Some(Timestamp(since.and_then(|since| since.as_millis().try_into().ok()).unwrap_or_default()))
-        }
-        None => None,
-    };
+    let since = asked.days.map(since);
     if asked.anomalies {
         return anomalies(at, project, since).await;
     }
@@ -60,6 +52,13 @@ pub(crate) async fn run(at: &At, asked: Cost) -> Result<Answer, CliError> {
         rows => table(&[by.as_str().to_uppercase().as_str(), "COST", "RUNS", "INPUT", "OUTPUT", ""], rows),
     };
     Ok(Answer::new(sums.json, text))
+}
+
+/// So many days ago, by the clock of this computer, as a person counts.
+pub(crate) fn since(days: u32) -> Timestamp {
+    let past = DAY.saturating_mul(days);
+    let since = SystemTime::now().checked_sub(past).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    Timestamp(since.and_then(|since| since.as_millis().try_into().ok()).unwrap_or_default())
 }
 
 fn row(sum: &CostSum) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Logs of runs, checks and steps: their end, a page of them, and what is added while somebody looks.
 
 use forge_api::{
-    operations::{ExecutionGet, ExecutionLogs, TaskExecutions, TaskLog},
+    operations::{ExecutionGet, ExecutionLogs, TaskExecutions, TaskLog, TaskServices},
     ops::{
         TaskPath,
         executions::{ExecutionPath, ReadLog, ReadTaskLog},
@@ -12,6 +12,7 @@ use forge_model::{
     ids::{ExecutionId, TaskId},
     log::{EntryStatus, LogEntry, LogPage},
     race::{Race, RaceEntry},
+    service::Service,
 };
 
 use serde_json::Value;
@@ -80,7 +81,7 @@ pub(super) async fn of_entry(
         hint: "See how the race stands with `forge race show`.",
     })?;
     if is_followed {
-        return follow(at, task_id, (last.id, last.log_id), limit).await;
+        return follow(at, task_id, Followed::Run(last.id, last.log_id), limit).await;
     }
     last_page(at, task_id, last.log_id, limit).await
 }
@@ -99,19 +100,52 @@ pub(super) async fn page(at: &At, input: ReadTaskLog) -> Result<Answer, CliError
     Ok(Answer::new(page.json, text))
 }
 
-/// Prints the end of a run's log, and what is added, until the run ends.
+/// Whose log is followed.
+pub(super) enum Followed {
+    /// A run, and its log.
+    Run(ExecutionId, String),
+    /// A start of a service.
+    Service(Box<Service>),
+}
+
+impl Followed {
+    fn log_id(&self) -> String {
+        match self {
+            Self::Run(_, log_id) => log_id.clone(),
+            Self::Service(service) => service.log_id.clone(),
+        }
+    }
+
+    /// Whether nothing is added any more.
+    async fn is_over(&self, at: &At, task_id: &TaskId) -> Result<bool, CliError> {
+        match self {
+            Self::Run(run, _) => {
+                let path = ExecutionPath { execution_id: run.clone() };
+                Ok(at.call(ExecutionGet, path).await?.finished_at.is_some())
+            }
+            Self::Service(service) => {
+                let page = at.call(TaskServices, TaskPath { task_id: task_id.clone() }).await?.value;
+                let mut last = page.items.into_iter().filter_map(|one| one.last);
+                let same = last.find(|last| last.id == service.id);
+                Ok(same.is_none_or(|last| !last.state.is_active()))
+            }
+        }
+    }
+}
+
+/// Prints the end of a log, and what is added, until the run or the service ends.
 pub(super) async fn follow(
     at: &At,
     task_id: TaskId,
-    (run, log_id): (ExecutionId, String),
+    followed: Followed,
     limit: Option<u32>,
 ) -> Result<Answer, CliError> {
+    let log_id = followed.log_id();
     // Listened to before it is read, so that nothing is missed.
     let mut changes = at.connection.changes().await?;
     let (mut after, mut limit) = (None, limit);
     loop {
-        let path = ExecutionPath { execution_id: run.clone() };
-        let is_over = at.call(ExecutionGet, path).await?.finished_at.is_some();
+        let is_over = followed.is_over(at, &task_id).await?;
         loop {
             let input = ReadTaskLog {
                 task_id: task_id.clone(),

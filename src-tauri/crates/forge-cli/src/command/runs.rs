@@ -62,7 +62,8 @@ pub(crate) async fn run(at: &At, command: Run) -> Result<Answer, CliError> {
         Run::Log { run, limit, follow } => {
             let found = find_run(at, &run, Meant::ToRead).await?;
             if follow {
-                return log::follow(at, found.task_id, (found.id, found.log_id), limit).await;
+                return log::follow(at, found.task_id, log::Followed::Run(found.id, found.log_id), limit)
+                    .await;
             }
             log::last_page(at, found.task_id, found.log_id, limit).await
         }

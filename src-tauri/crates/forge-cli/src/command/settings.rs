@@ -16,11 +16,18 @@ use crate::{
 pub(crate) async fn run(at: &At, command: Settings) -> Result<Answer, CliError> {
     let settings = match command {
         Settings::Show => at.call(SettingsGet, Empty {}).await?,
-        Settings::Set { setting: Setting::OrphanMinutes, value } => {
-            at.call(SettingsUpdate, UpdateAppSettings { orphan_minutes: Some(value) }).await?
+        Settings::Set { setting, value } => {
+            let (orphan_minutes, services_max) = match setting {
+                Setting::OrphanMinutes => (Some(value), None),
+                Setting::ServicesMax => (None, Some(value)),
+            };
+            at.call(SettingsUpdate, UpdateAppSettings { orphan_minutes, services_max }).await?
         }
     };
-    let rows = [vec!["orphan_minutes".to_owned(), settings.orphan_minutes.to_string()]];
+    let rows = [
+        vec!["orphan_minutes".to_owned(), settings.orphan_minutes.to_string()],
+        vec!["services_max".to_owned(), settings.services_max.to_string()],
+    ];
     let text = table(&["SETTING", "VALUE"], &rows);
     Ok(Answer::new(settings.json, text))
 }

@@ -4,6 +4,7 @@ mod change;
 mod diff;
 mod placement;
 mod race;
+mod service;
 pub(super) mod show;
 pub(super) mod watch;
 
@@ -116,9 +117,15 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             input.wait = answered(at, wait);
             act(at, TaskAction, input, &task, wait).await
         }
-        Task::Log { task, log, after, limit, follow } => {
+        Task::Log { task, service: Some(name), after, limit, follow, log: _ } => {
+            service_log(at, &task, &name, (after, limit), follow).await
+        }
+        Task::Log { task, log, service: None, after, limit, follow } => {
             read_log(at, &task, log, (after, limit), follow).await
         }
+        Task::Run { task, service, no_wait } => service::run(at, &task, service, no_wait).await,
+        Task::Stop { task, service } => service::stop(at, &task, service).await,
+        Task::Services(task) => service::list(at, &task).await,
         Task::Assign { task, holder, role } => change::assign(at, &task, &holder, role).await,
         Task::Message { task, message, now, with_comments } => {
             change::message(at, &task, message, now, with_comments).await
@@ -359,6 +366,21 @@ async fn shown(at: &At, task: Found) -> Result<Answer, CliError> {
     Ok(Answer::new(task.json, text))
 }
 
+async fn service_log(
+    at: &At,
+    reference: &TaskRef,
+    name: &str,
+    (after, limit): (Option<u64>, Option<u32>),
+    follow: bool,
+) -> Result<Answer, CliError> {
+    let task_id = find(at, reference).await?.value.id;
+    let last = service::last_start(at, &task_id, name).await?;
+    if follow {
+        return log::follow(at, task_id, log::Followed::Service(Box::new(last)), limit).await;
+    }
+    log::page(at, ReadTaskLog { task_id, log_id: last.log_id, after, before: None, limit }).await
+}
+
 async fn read_log(
     at: &At,
     reference: &TaskRef,
@@ -375,7 +397,7 @@ async fn read_log(
     let runs = at.call(TaskExecutions, TaskPath { task_id: task_id.clone() }).await?.value;
     if let Some(run) = log::latest_work(runs.items) {
         if follow {
-            return log::follow(at, task_id, (run.id, run.log_id), limit).await;
+            return log::follow(at, task_id, log::Followed::Run(run.id, run.log_id), limit).await;
         }
         return log::page(at, ReadTaskLog { task_id, log_id: run.log_id, after, before: None, limit }).await;
     }

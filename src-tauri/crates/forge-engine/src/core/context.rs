@@ -11,6 +11,7 @@ use forge_model::ids::TaskId;
 use forge_model::inner_loop;
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
+use forge_model::service;
 use forge_model::settings::{MergeConfig, ProjectSettings, parse_stored_settings};
 use forge_model::workflow::{Action, Audience, Finding, Hook, State, StateKind, Workflow, parse_stored};
 use forge_model::workspace::Workspace;
@@ -39,6 +40,10 @@ impl ProjectContext {
             let mut all = inner_loop::layered(repository, complete.get(inner_loop::KEY));
             inner_loop::drop_unusable(&mut all);
             complete.insert(inner_loop::KEY.to_owned(), all);
+            let repository = row.repository_config.as_ref().map(|read| read.services.as_slice());
+            if let Some(all) = service::layered(repository.unwrap_or_default(), complete.get(service::KEY)) {
+                complete.insert(service::KEY.to_owned(), all);
+            }
         }
         let (settings, broken_checks) = match parse_stored_settings(&complete) {
             Ok(settings) => (settings, Vec::new()),

@@ -10,7 +10,7 @@ use forge_model::race::RaceStatus;
 use forge_model::task::ExecutionMode;
 use forge_store::ReadConnection;
 use forge_store::table::{executions::ExecutionRow, tasks::TaskRow};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{ConflictCode, EngineError, error::Result};
 
@@ -62,6 +62,11 @@ pub(crate) async fn as_strategy(
         config.insert("effort".to_owned(), json!(effort));
     }
     Ok(Some(strategy))
+}
+
+/// How hard an agent is asked to think.
+pub(crate) fn effort_of(agent: &Agent) -> Option<String> {
+    agent.config.get("effort").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// The entry whose work is a task's since it won the task's race.

@@ -10,6 +10,7 @@
 pub(crate) mod contribution;
 pub(crate) mod meter;
 pub(crate) mod prices;
+pub(crate) mod score;
 
 use forge_model::anomaly::{CostJudgement, doubled_median, half, judge};
 use forge_model::cost::{
@@ -370,6 +371,10 @@ fn csv_line(row: &CostRow, text: &mut String) {
         row.tokens.reasoning.to_string(),
         row.is_anomaly.to_string(),
     ];
+    push_line(&fields, text);
+}
+
+fn push_line(fields: &[String], text: &mut String) {
     let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
     text.push_str(&fields.join(","));
     text.push_str("\r\n");

@@ -4,6 +4,7 @@ use forge_model::cost::CostAnomalyEntry;
 use forge_model::cost::CostSeries;
 use forge_model::cost::CostTotals;
 use forge_model::ids::TaskId;
+use forge_model::scoreboard::{ScoreGroup, Scoreboard};
 use forge_store::table::ledger::CostFilter;
 
 use crate::{
@@ -66,5 +67,21 @@ impl Engine {
         limit: u32,
     ) -> Result<Vec<CostAnomalyEntry>> {
         cost::cost_anomalies(&self.world, filter, task, limit).await
+    }
+
+    /// What the work of agents came to that ended in a time.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn scoreboard(&self, filter: &CostFilter, by: ScoreGroup) -> Result<Scoreboard> {
+        cost::score::scoreboard(&self.world, filter, by).await
+    }
+
+    /// The lines of the scoreboard as comma-separated values.
+    ///
+    /// # Errors
+    /// As [`Engine::scoreboard`].
+    pub async fn scoreboard_csv(&self, filter: &CostFilter, by: ScoreGroup) -> Result<String> {
+        cost::score::scoreboard_csv(&self.world, filter, by).await
     }
 }

@@ -18,6 +18,7 @@ mod race;
 mod read;
 mod review;
 mod run;
+mod service;
 mod shared;
 mod storage;
 mod task;

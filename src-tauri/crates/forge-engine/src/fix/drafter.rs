@@ -173,6 +173,7 @@ async fn record_drafter(
     let row = ExecutionRow {
         carry: None,
         goes_on: false,
+        effort: core::lineage::effort_of(agent),
         corrections: Vec::new(),
         spends: None,
         after_transition: tx.transitions().max_seq().await?,

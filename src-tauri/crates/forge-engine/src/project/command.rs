@@ -205,10 +205,13 @@ pub(crate) async fn delete_project(world: &World, id: &ProjectId, confirm: &str)
     let mut folders = Vec::new();
     for task in &all {
         holds.push(core::workers::hold(world, &task.id).await);
+        let workspace = world.store().read().await?.workspaces().last(&task.id).await?;
         if !has_repository {
+            if let Some(workspace) = &workspace {
+                drop(core::world::features::leave_worktree(world, workspace).await?);
+            }
             continue;
         }
-        let workspace = world.store().read().await?.workspaces().last(&task.id).await?;
         folders.extend(workspace.as_ref().map(task_folder));
         if let Some(workspace) = workspace.filter(|w| w.status != WorkspaceStatus::Cleaned)
             && let Err(reason) =

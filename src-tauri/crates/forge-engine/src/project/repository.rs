@@ -10,6 +10,8 @@ use tokio_util::sync::DropGuard;
 use forge_git::Repo;
 use forge_model::ids::ProjectId;
 use forge_model::inner_loop::{InnerLoopState, RepositoryConfig, parse_repository, sources};
+use forge_model::service::{self, ServiceDefinition};
+use forge_model::workflow::Finding;
 use forge_store::table::projects::ProjectRow;
 use notify::{RecursiveMode, Watcher as _};
 use serde_json::{Map, Value};
@@ -155,20 +157,31 @@ pub(crate) async fn watch_repositories(world: &World) -> Result<()> {
 
 /// What a commit's file says; what is wrong with it leaves in force what was there before.
 async fn config_at(repo: &Repo, commit: &str, before: Option<RepositoryConfig>) -> Result<RepositoryConfig> {
-    let nothing = Value::Object(Map::new());
+    let nothing = || Value::Object(Map::new());
     let found = match text_at(repo, commit, CONFIG_FILE).await? {
-        Ok(Some(text)) => parse_repository(&text).map(|inner_loop| (Some(commit.to_owned()), inner_loop)),
-        Ok(None) => Ok((None, nothing.clone())),
+        Ok(Some(text)) => read_config(&text).map(|(inner_loop, services)| (true, inner_loop, services)),
+        Ok(None) => Ok((false, nothing(), Vec::new())),
         Err(finding) => Err(vec![finding]),
     };
     let looked_at = commit.to_owned();
     Ok(match found {
-        Ok((commit, inner_loop)) => RepositoryConfig { commit, looked_at, findings: Vec::new(), inner_loop },
+        Ok((is_there, inner_loop, services)) => {
+            let commit = is_there.then(|| commit.to_owned());
+            RepositoryConfig { commit, looked_at, findings: Vec::new(), inner_loop, services }
+        }
         Err(findings) => {
             tracing::warn!(%commit, ?findings, "{CONFIG_FILE} is not in force");
-            let (commit, inner_loop) =
-                before.map_or((None, nothing), |before| (before.commit, before.inner_loop));
-            RepositoryConfig { commit, looked_at, findings, inner_loop }
+            let (commit, inner_loop, services) = before.map_or_else(
+                || (None, nothing(), Vec::new()),
+                |before| (before.commit, before.inner_loop, before.services),
+            );
+            RepositoryConfig { commit, looked_at, findings, inner_loop, services }
         }
     })
+}
+
+/// What a configuration says, or all that is wrong with it.
+fn read_config(text: &str) -> std::result::Result<(Value, Vec<ServiceDefinition>), Vec<Finding>> {
+    let inner_loop = parse_repository(text)?;
+    Ok((inner_loop, service::parse_repository(text)?))
 }

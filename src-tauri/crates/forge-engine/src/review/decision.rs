@@ -107,6 +107,9 @@ pub(crate) async fn hand_over(world: &World, tx: &mut Tx, task: &TaskRow, review
     tx.reviews_mut().update(review).await?;
     let facts = json!({ "attempt_number": review.attempt_number });
     world.emit(tx, EventType::ReviewAwaitingHuman, task, review.id.as_str(), &facts).await?;
+    for tell in &world.features().moments.on_review_waits {
+        tell(world, tx, task).await?;
+    }
     world.emit(tx, EventType::TaskAwaitingHuman, task, task.id.as_str(), &facts).await
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Adoptable {
     there: HashSet<ExecutionId>,
     /// Drafts of fixes, which their feature takes.
     drafts: HashSet<ExecutionId>,
+    /// Services that run, by what the keeper knows them by. Their feature goes on with them.
+    services: HashSet<String>,
 }
 
 impl Adoptable {
@@ -37,9 +39,10 @@ impl Adoptable {
                 Vec::new()
             }
         };
-        let (open, drafts) = {
+        let (open, drafts, services) = {
             let mut conn = world.store().read().await?;
-            (conn.executions().open(None).await?, conn.fixes().open_drafts().await?)
+            let services = conn.services().active().await?;
+            (conn.executions().open(None).await?, conn.fixes().open_drafts().await?, services)
         };
         let drafts = drafts.into_iter().filter_map(|draft| {
             let id = draft.execution_id?;
@@ -57,7 +60,8 @@ impl Adoptable {
                 found.insert(id, launch);
             }
         }
-        let adopted = Self { here: found, there, drafts: drafts.keys().cloned().collect() };
+        let services = services.into_iter().map(|row| row.service.log_id).collect();
+        let adopted = Self { here: found, there, drafts: drafts.keys().cloned().collect(), services };
         *locked(&world.part::<KeptDrafts>().0) = drafts;
         for kept in kept.iter().filter(|kept| !adopted.has_process(&kept.id)) {
             if let Err(error) = world.keeper().forget(&kept.id).await {
@@ -78,7 +82,8 @@ impl Adoptable {
     }
 
     fn has_process(&self, kept: &str) -> bool {
-        self.here.keys().chain(&self.drafts).any(|id| kept_ids(id).any(|it| it == kept))
+        let mut runs = self.here.keys().chain(&self.drafts);
+        self.services.contains(kept) || runs.any(|id| kept_ids(id).any(|it| it == kept))
     }
 
     /// Goes on with them, in an engine that does all work. One that does only what it is told of leaves the others to

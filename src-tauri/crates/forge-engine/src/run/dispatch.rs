@@ -166,6 +166,7 @@ pub(crate) async fn dispatch(
         corrections,
         spends: input.spends,
         goes_on: input.goes_on,
+        effort: core::lineage::effort_of(&agent),
         after_transition: tx.transitions().max_seq().await?,
         execution: Execution {
             machine_id: workspace.machine_id,

@@ -112,6 +112,8 @@ async fn have_workspace(
         Found::Gone(workspace) => return gone(world, s, repo, workspace).await,
         // From here on it is made to the end, whatever happens in between.
         Found::Lost(workspace) => {
+            // What still runs in the folder that was removed does not see the new one.
+            drop(core::world::features::leave_worktree(world, &workspace).await?);
             (Workspace { status: WorkspaceStatus::Creating, cleanup_at: None, ..workspace }, true)
         }
         Found::Absent => (super::new_record(world, repo, &s.context, &s.task).await?, false),
@@ -332,6 +334,7 @@ async fn somebody_works(world: &World, s: &Stepping) -> Result<bool> {
 
 async fn gone(world: &World, s: &Stepping, repo: &Repo, workspace: Workspace) -> Result<End> {
     let restorable = workspace::reviewed::known_commit(world, repo, &s.task).await?;
+    let _left = core::world::features::leave_worktree(world, &workspace).await?;
     let mut tx = world.store().write().await?;
     tx.workspaces_mut().delete(&workspace.id).await?;
     tx.commit().await?;

@@ -129,6 +129,7 @@ async fn back_up_and_remove(
     let worktree = core::repository::worktree(world, context, workspace).await?;
     let (repo, path) = (worktree.repo(), worktree.path());
     if !path.exists() {
+        let _left = core::world::features::leave_worktree(world, workspace).await?;
         // Perhaps removed by a try that did not live to say so.
         worktree.keep_record_of_lost(&backup_prefix(task)).await?;
         repo.forget_worktree(path).await?;
@@ -141,6 +142,7 @@ async fn back_up_and_remove(
         workspace,
         &format!("cleanup-{}", workspace.id),
     )?;
+    let _left = core::world::features::leave_worktree(world, workspace).await?;
     require_nobody_in(path).await?;
     core::location::require_reachable(world, workspace)?;
     if !core::confinement::recover_left(world, context, workspace, &world.inner.shutdown.child_token())

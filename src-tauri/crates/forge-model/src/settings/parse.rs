@@ -9,6 +9,7 @@ use crate::{
     machine::required,
     pull_request::HostConfig,
     redact::findings_of_patterns,
+    service::{self, service_findings},
     usage::MAX_FIGURE,
     workflow::{Finding, key_path, nul_findings, shape_findings},
 };
@@ -82,6 +83,7 @@ pub fn parse_stored_settings(value: &Value) -> Result<ProjectSettings, Vec<Findi
     findings.extend(required::findings(&settings.machines, "machines"));
     findings.extend(findings_of_patterns(&settings.redact, "redact"));
     findings.extend(settings.inner_loop.findings(inner_loop::KEY));
+    findings.extend(service_findings(&settings.services, service::KEY));
     findings.extend(settings.code_host.iter().flat_map(HostConfig::findings));
     let mut add = |path: &str, message: &str| {
         findings.push(Finding { path: path.to_owned(), message: message.to_owned() });
@@ -194,6 +196,7 @@ mod tests {
         all["model_prices"] = json!({ "m": { "input": 1, "output": 2 } });
         all["cost_limits"] = json!({ "task_micro_usd": 5 });
         all["lifecycle_hooks"]["before_work"] = json!([{ "type": "script", "command": "x" }]);
+        all["services"] = json!([{ "name": "web", "command": "x", "ready": { "port": true } }]);
         all["innerLoop"]["competitive"]["strategies"] = json!([{ "name": "a", "agent_id": "x" }]);
         all["review_config"] = json!({ "ci_steps": ["a"], "validate": { "files": ["b"] } });
         let settings = parse_settings(&all).unwrap();

@@ -34,6 +34,8 @@ pub struct ExecutionRow {
     pub carry: Option<Value>,
     /// Whether it goes on by itself with what the run before it was cut short in.
     pub goes_on: bool,
+    /// How hard the agent was asked to think.
+    pub effort: Option<String>,
 }
 
 impl Executions<'_> {
@@ -217,8 +219,8 @@ impl ExecutionsMut<'_> {
         sqlx::query(
             "INSERT INTO executions (id, task_id, role, agent_id, attempt, status, parent_execution_id, session_id, cause, corrections,
              before_commit, usage, spends, after_transition, started_at, subtask_id, session_mode, from_session, carry, messages,
-             goes_on, machine_id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+             goes_on, machine_id, effort)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
         )
         .bind(e.id.as_str())
         .bind(e.task_id.as_str())
@@ -242,6 +244,7 @@ impl ExecutionsMut<'_> {
         .bind(json(&e.messages)?)
         .bind(row.goes_on)
         .bind(e.machine_id.as_ref().map(MachineId::as_str))
+        .bind(&row.effort)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -401,6 +404,7 @@ fn read(row: &SqliteRow) -> Result<ExecutionRow, StoreError> {
         after_transition: row.try_get("after_transition")?,
         carry: c.json_opt("carry")?,
         goes_on: c.flag("goes_on")?,
+        effort: c.text_opt("effort")?,
         execution: Execution {
             log_id: id.0.clone(),
             id,

@@ -25,6 +25,7 @@ pub const ENGINE_MODULES: &[(&str, &[&str])] = &[
     ("workspace", &["core", "machine", "program", "trust"]),
     ("cost", &["core", "export"]),
     ("hook", &["core", "program", "trust"]),
+    ("service", &["core", "program", "trust"]),
     ("subtask", &["core", "workspace"]),
     ("run", &["core", "cost", "hook", "program", "subtask", "trust", "workspace"]),
     ("project", &["core", "run", "workspace"]),

@@ -128,7 +128,7 @@ export function Ask({ approval, agent, onStale }: AskProps) {
         </span>
       </header>
       <Stack gap={2} shrink data-selectable>
-        <p className={styles.title} data-mono={approval.kind === "command" || undefined}>
+        <p dir="auto" className={styles.title} data-mono={approval.kind === "command" || undefined}>
           {approval.title}
         </p>
         <Subject approval={approval} />

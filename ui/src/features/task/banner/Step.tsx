@@ -8,22 +8,19 @@ import { Button } from "#ui/components/Button.tsx";
 import { Row } from "#ui/components/Row.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import { ActionError } from "../ActionError.tsx";
-import { stateOf, stepsFrom } from "../state.ts";
+import { TaskQuestions } from "#ui/app/TaskQuestions.tsx";
+import { moveTo, useTaskActions } from "#ui/app/useTaskActions.tsx";
+import { stateOf, stepsFrom } from "#ui/domain/steps.ts";
 import { useAction } from "../useAction.ts";
 
 export function Step({ task, state }: { task: Task; state: State }) {
   const { t } = useTranslation();
   const action = useAction();
   const view = useOp("project_workflow_get", { project_id: task.project_id }).data;
+  const actionsOf = useTaskActions(view, action.run);
   if (!view) return null;
+  const actions = actionsOf(task);
   const steps = stepsFrom(state, view.moves);
-  const go = (to: string) =>
-    void action.run("task_transition", {
-      task_id: task.id,
-      to,
-      version: task.version,
-      wait: "none",
-    });
   return (
     <Banner
       tone="info"
@@ -38,7 +35,7 @@ export function Step({ task, state }: { task: Task; state: State }) {
                 size="sm"
                 variant={index === 0 ? "primary" : "secondary"}
                 disabled={action.busy !== null}
-                onClick={() => go(to)}
+                onClick={moveTo(actions, to)?.onSelect}
               >
                 {t("task.step.move", { state: stateOf(view.workflow, to)?.display_name ?? to })}
               </Button>
@@ -49,6 +46,7 @@ export function Step({ task, state }: { task: Task; state: State }) {
             error={action.error}
             onDismiss={action.dismiss}
           />
+          <TaskQuestions questions={actions.questions} />
         </Stack>
       }
     >

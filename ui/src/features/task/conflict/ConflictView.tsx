@@ -10,7 +10,7 @@ import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
-import { stateOf } from "../state.ts";
+import { stateOf } from "#ui/domain/steps.ts";
 import { PlaceView } from "./PlaceView.tsx";
 import { ThreeSides } from "./ThreeSides.tsx";
 import { placeOf, resolverOf, type Starts } from "./places.ts";

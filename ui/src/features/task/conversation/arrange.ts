@@ -79,6 +79,28 @@ function withoutEchoes(rows: readonly LogRow[]): readonly LogRow[] {
   });
 }
 
+const placings = new WeakMap<EntryRow, EntryRow>();
+
+/** The same object as long as it stands where it stood. */
+function placedAt(
+  row: EntryRow,
+  depth: number,
+  parts: number,
+  within: readonly string[],
+): EntryRow {
+  const stands = (each: EntryRow) =>
+    each.depth === depth &&
+    each.parts === parts &&
+    each.within.length === within.length &&
+    each.within.every((key, at) => key === within[at]);
+  if (stands(row)) return row;
+  const known = placings.get(row);
+  if (known && stands(known)) return known;
+  const placed = { ...row, depth, parts, within };
+  placings.set(row, placed);
+  return placed;
+}
+
 function nested(rows: readonly LogRow[]): readonly LogRow[] {
   const known = new Map<string, EntryRow>();
   for (const row of rows) if (row.type === "entry" && row.id !== "") known.set(row.id, row);
@@ -98,7 +120,7 @@ function nested(rows: readonly LogRow[]): readonly LogRow[] {
   const placed: LogRow[] = [];
   const place = (row: LogRow, depth: number, within: readonly string[]): void => {
     const own = row.type === "entry" && row.id !== "" ? (kids.get(row.id) ?? []) : [];
-    placed.push(row.type === "entry" ? { ...row, depth, parts: own.length, within } : row);
+    placed.push(row.type === "entry" ? placedAt(row, depth, own.length, within) : row);
     for (const kid of own) place(kid, depth + 1, [...within, row.key]);
   };
   for (const row of top) place(row, 0, []);

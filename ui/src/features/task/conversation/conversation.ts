@@ -59,6 +59,16 @@ export function addPage(known: Stretch | undefined, page: LogPage): Stretch {
   };
 }
 
+/** So many entries are kept of a log whose end is read; twice as many before the others are let go. */
+export const keptOfEnd = 1_000;
+
+/** Its last entries, once there are many more; else the stretch itself. */
+export function endOf(stretch: Stretch): Stretch {
+  if (stretch.entries.length <= 2 * keptOfEnd) return stretch;
+  const entries = stretch.entries.slice(-keptOfEnd);
+  return { ...stretch, entries, rows: foldEntries(entries), complete: false };
+}
+
 /** The execution whose earlier entries are to be read next, and from where; null at the beginning. */
 export function earlierThan(
   executions: readonly Execution[],

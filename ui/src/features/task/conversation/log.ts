@@ -77,7 +77,18 @@ export function mergeEntries(
 
 const streams: ReadonlySet<EntryKind> = new Set(["stdout", "stderr"]);
 
+/** An entry's row stays the same object while its entry does, so that a new entry draws no old one again. */
+const rowOfEntry = new WeakMap<LogEntry, EntryRow>();
+
 function asRow(entry: LogEntry): EntryRow {
+  const known = rowOfEntry.get(entry);
+  if (known) return known;
+  const row = makeRow(entry);
+  rowOfEntry.set(entry, row);
+  return row;
+}
+
+function makeRow(entry: LogEntry): EntryRow {
   const id = entry.id === "" ? `#${entry.seq}` : entry.id;
   return {
     type: "entry",
@@ -98,6 +109,16 @@ function asRow(entry: LogEntry): EntryRow {
 
 /** What the later entry makes of the earlier one: pieces of a text join, all else is replaced. */
 function supersede(earlier: EntryRow, later: EntryRow): EntryRow {
+  const known = superseded.get(later);
+  if (known?.earlier === earlier) return known.row;
+  const row = joined(earlier, later);
+  superseded.set(later, { earlier, row });
+  return row;
+}
+
+const superseded = new WeakMap<EntryRow, { readonly earlier: EntryRow; readonly row: EntryRow }>();
+
+function joined(earlier: EntryRow, later: EntryRow): EntryRow {
   const body =
     earlier.body["partial"] === true
       ? { ...later.body, text: textIn(earlier.body) + textIn(later.body) }
@@ -111,14 +132,21 @@ interface Block {
   partial: boolean;
 }
 
+const outputFrom = new WeakMap<LogEntry, OutputRow>();
+
 function asOutput({ first, texts }: Block): OutputRow {
-  return {
+  const text = texts.join("");
+  const known = outputFrom.get(first);
+  if (known?.text === text) return known;
+  const row: OutputRow = {
     type: "output",
     key: `${first.execution_id}:out:${first.seq}`,
     seq: seqOf(first),
     stream: first.kind === "stderr" ? "stderr" : "stdout",
-    text: texts.join(""),
+    text,
   };
+  outputFrom.set(first, row);
+  return row;
 }
 
 const blockOf = (entry: LogEntry): number => Math.floor(seqOf(entry) / blockLength);

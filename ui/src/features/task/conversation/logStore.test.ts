@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LogEntry } from "#ui/api/generated.ts";
 import { pageOf, someEntry, someExecution } from "../testing/fixtures.ts";
-import { earlierThan, inOrder, rowsOf } from "./conversation.ts";
+import { earlierThan, inOrder, keptOfEnd, rowsOf } from "./conversation.ts";
 import { createLogStore, type PageRequest } from "./logStore.ts";
 
 function someLog(length: number) {
@@ -54,6 +54,29 @@ describe("log store", () => {
     grow(5_000);
     await store.follow("e1");
     expect(seqs()).toEqual(upTo(4_811, 5_010));
+  });
+
+  it("keeps the end alone of what is watched, and all of what is read back", async () => {
+    const { store, grow, seqs } = someLog(10);
+    await store.follow("e1");
+    store.reading("e1");
+    let most = 0;
+    for (let batch = 0; batch < 100; batch += 1) {
+      grow(500);
+      await store.follow("e1");
+      most = Math.max(most, seqs().length);
+    }
+    expect(most).toBeLessThanOrEqual(2 * keptOfEnd);
+    expect(seqs().at(-1)).toBe(50_010);
+    expect(store.state.getState().get("e1")?.complete).toBe(false);
+    // Whoever reads back meets no gap, and nothing is taken away meanwhile.
+    store.reading(null);
+    const first = seqs()[0] ?? 0;
+    await store.earlier("e1", first);
+    grow(3_000);
+    for (let page = 0; page < 20; page += 1) await store.earlier("e1", seqs()[0] ?? 0);
+    expect(seqs()).toEqual(upTo(seqs()[0] ?? 0, 50_010));
+    expect(seqs().length).toBeGreaterThan(2 * keptOfEnd);
   });
 
   it("takes answers in any order without doubles", async () => {

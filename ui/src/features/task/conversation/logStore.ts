@@ -4,10 +4,13 @@
  * `follow` brings a log's end up to date (only what comes after the last entry seen is asked for);
  * `earlier` reads what stands before the first. Both may run at once and repeatedly: pages carry
  * their numbers, so whatever arrives twice is dropped.
+ *
+ * While a log's end is read (`reading`), what is far above it is let go: a run that is watched for hours costs no more per
+ * entry than a short one. Whoever reads back has it read again.
  */
 import { createStore, type StoreApi } from "zustand/vanilla";
 import type { LogPage } from "#ui/api/generated.ts";
-import { addPage, farBehind, type Stretch, type Stretches } from "./conversation.ts";
+import { addPage, endOf, farBehind, type Stretch, type Stretches } from "./conversation.ts";
 
 export const pageLength = 200;
 
@@ -26,6 +29,8 @@ export interface LogStore {
   /** Answers the number of the last entry. */
   follow(log: string): Promise<number>;
   earlier(log: string, before: number | null): Promise<void>;
+  /** The newest log, while its end is in sight; null while something else is read. */
+  reading(log: string | null): void;
 }
 
 let made = 0;
@@ -35,6 +40,14 @@ export function createLogStore(read: ReadPage): LogStore {
   const put = (log: string, stretch: Stretch) =>
     state.setState(new Map(state.getState()).set(log, stretch), true);
   const add = (log: string, page: LogPage) => put(log, addPage(state.getState().get(log), page));
+
+  let inSight: string | null = null;
+  /** Everything before the kept end goes: the conversation has no gaps. */
+  const letGo = (log: string) => {
+    const stretch = state.getState().get(log);
+    const end = stretch && log === inSight ? endOf(stretch) : stretch;
+    if (end && end !== stretch) state.setState(new Map([[log, end]]), true);
+  };
 
   made += 1;
   return {
@@ -51,9 +64,13 @@ export function createLogStore(read: ReadPage): LogStore {
           continue;
         }
         add(log, page);
+        letGo(log);
         const last = page.last_seq ?? 0;
         if (last <= after || last >= (page.total ?? 0)) return Math.max(after, last);
       }
+    },
+    reading(log) {
+      inSight = log;
     },
     async earlier(log, before) {
       const page = await read(log, {

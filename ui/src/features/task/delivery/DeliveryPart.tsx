@@ -14,7 +14,7 @@ import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { Check } from "../review/Check.tsx";
 import { ScoreMeter } from "../review/Audit.tsx";
 import { Commit } from "../review/MergeState.tsx";
-import { isClosed } from "../state.ts";
+import { isClosed } from "#ui/domain/steps.ts";
 import { deliveryMarkdown, isEmpty, openingOf } from "./delivery.ts";
 import { useDeliveryWords } from "./useDeliveryWords.ts";
 import { Stack } from "#ui/components/Stack.tsx";

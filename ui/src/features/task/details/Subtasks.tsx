@@ -25,7 +25,7 @@ import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { Tooltip } from "#ui/components/Tooltip.tsx";
 import { ActionError } from "../ActionError.tsx";
-import { movesFrom, stateOf } from "../state.ts";
+import { movesFrom, stateOf } from "#ui/domain/steps.ts";
 import { TaskLink } from "../TaskLink.tsx";
 import { useAction, type Action } from "../useAction.ts";
 import { inOrder, isOrdered, moved } from "./subtasks.ts";

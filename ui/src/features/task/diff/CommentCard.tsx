@@ -19,6 +19,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Markdown } from "#ui/components/Markdown.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
+import { offerCommentBack } from "#ui/domain/undo/acts.ts";
 import { editDraft, openDraft, resetDraft, useDraft, useIsDirty } from "#ui/draft/drafts.ts";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
@@ -151,6 +152,11 @@ interface ToolsProps {
 
 function DraftTools({ comment, action, onEdit }: Omit<ToolsProps, "folded" | "onFold">) {
   const { t } = useTranslation();
+  const platform = usePlatform();
+  const remove = async () => {
+    const done = await action.run("comment_delete", { comment_id: comment.id });
+    if (done) offerCommentBack(platform, comment);
+  };
   return (
     <>
       <IconButton label={t("comments.edit")} icon={<Pencil />} size="sm" onClick={onEdit} />
@@ -159,7 +165,7 @@ function DraftTools({ comment, action, onEdit }: Omit<ToolsProps, "folded" | "on
         icon={<Trash2 />}
         size="sm"
         disabled={action.busy !== null}
-        onClick={() => void action.run("comment_delete", { comment_id: comment.id })}
+        onClick={() => void remove()}
       />
     </>
   );

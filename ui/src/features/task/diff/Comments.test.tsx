@@ -225,6 +225,7 @@ describe("comments that are there", () => {
         { done: true },
         sampleComments().filter(({ id }) => id !== "c3"),
       ),
+      comment_create: leading(rewritten[2], rewritten),
     });
     await user.click(
       within(await card("You on lines 22 to 24")).getByRole("button", { name: "Edit" }),
@@ -241,6 +242,18 @@ describe("comments that are there", () => {
     await user.click(within(draft).getByRole("button", { name: "Delete draft" }));
     await waitFor(() => expect(screen.queryByText("1 draft comment")).toBeNull());
     expect(sent("comment_delete")).toEqual([{ comment_id: "c3" }]);
+    await user.click(
+      within(
+        (await screen.findByText("Deleted the comment on src/login.ts")).closest(
+          "[data-tone]",
+        ) as HTMLElement,
+      ).getByRole("button", { name: "Undo" }),
+    );
+    await card("You on lines 22 to 24");
+    const text = "One line would do. Please.";
+    expect(sent("comment_create")).toEqual([
+      { task_id: "t1", path: "src/login.ts", side: "new", line: 22, last_line: 24, text },
+    ]);
   });
 
   it("of the host open there", async () => {

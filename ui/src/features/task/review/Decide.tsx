@@ -4,9 +4,10 @@ import type { Offer, Task, Workflow } from "#ui/api/generated.ts";
 import { asksForPlan } from "#ui/domain/plan.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Offers } from "../banner/Offers.tsx";
+import { RunService } from "../services/RunService.tsx";
 import { CheckResults } from "./CheckResults.tsx";
 import { OutsideReview } from "./OutsideReview.tsx";
-import { stateOf } from "../state.ts";
+import { stateOf } from "#ui/domain/steps.ts";
 import { useAction } from "../useAction.ts";
 import { useDraftCount } from "./useDrafts.ts";
 
@@ -69,14 +70,17 @@ export function Decide({ task, workflow, isBesideChecks = false }: DecideProps) 
       tone="warning"
       title={t(isPlan ? "review.awaitsPlan" : "review.awaits")}
       actions={
-        <Offers
-          offers={choices}
-          taskId={task.id}
-          action={action}
-          onTake={decide}
-          mayBeEmpty
-          formNote={sends}
-        />
+        <>
+          {!isPlan && <RunService taskId={task.id} action={action} />}
+          <Offers
+            offers={choices}
+            taskId={task.id}
+            action={action}
+            onTake={decide}
+            mayBeEmpty
+            formNote={sends}
+          />
+        </>
       }
     >
       {t(isPlan ? "review.awaitsPlanText" : "review.awaitsText")}{" "}

@@ -95,7 +95,7 @@ function Before({ entry, projectId }: { entry: MergeQueueEntry; projectId: strin
     <li>
       <a className={styles.task} href={href(projectId, entry.number)}>
         <span className={styles.number}>#{entry.number}</span>
-        <span>{entry.title}</span>
+        <span dir="auto">{entry.title}</span>
       </a>
       {entry.waiting && <span className={layout.faint}>{entry.waiting.message}</span>}
     </li>

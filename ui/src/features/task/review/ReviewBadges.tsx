@@ -5,7 +5,7 @@ import type { PullRequestLink, Task, Workflow } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { showTab } from "../go.ts";
-import { isClosed } from "../state.ts";
+import { isClosed } from "#ui/domain/steps.ts";
 import { useAgentNames } from "../useAgentNames.ts";
 import { standOf, type Stand } from "./stand.ts";
 import styles from "./ReviewBadges.module.css";

@@ -203,6 +203,7 @@ export function answersFor({
       ),
     approval_list: () => page([]),
     fix_list: () => ({ proposals: [], drafts: [] }),
+    task_services: () => ({ items: [], next_cursor: null }),
     ...sampleUnvalidated(),
     task_debrief: () => ({ note: null, postmortems: [] }),
     task_reviews: () => page(reviews),

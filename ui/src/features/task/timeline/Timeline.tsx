@@ -28,7 +28,7 @@ import { duration } from "#ui/components/time.ts";
 import { LogView } from "../LogView.tsx";
 import { milliseconds } from "../numbers.ts";
 import { actorText } from "../actor.ts";
-import { stateOf } from "../state.ts";
+import { stateOf } from "#ui/domain/steps.ts";
 import { useAgentNames } from "../useAgentNames.ts";
 import {
   actionText,

@@ -28,7 +28,7 @@ import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { LogView } from "../LogView.tsx";
-import { isClosed } from "../state.ts";
+import { isClosed } from "#ui/domain/steps.ts";
 import { actionText, stepMark } from "../timeline/steps.ts";
 import { useAction } from "../useAction.ts";
 import { LockHolder } from "./LockHolder.tsx";

@@ -7,6 +7,8 @@
     reason = "the type of a moment is written once, where its arguments are explained"
 )]
 
+use std::any::Any;
+
 use forge_git::Repo;
 use forge_model::actor::Actor;
 use forge_model::execution::{Execution, ExecutionError};
@@ -192,6 +194,11 @@ pub(crate) struct Moments {
     /// When a review failed.
     pub on_review_failed:
         Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow, &'a Review) -> BoxFuture<'a, Result<()>>>,
+    /// When a review waits for a person, in the transaction that writes so.
+    pub on_review_waits: Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    /// Before a worktree is removed. What is returned is kept until it is gone, or stays.
+    pub on_worktree_goes:
+        Vec<for<'a> fn(&'a World, &'a Workspace) -> BoxFuture<'a, Result<Box<dyn Any + Send>>>>,
     /// When nothing more is tried by itself for a task, for this cause and after this review.
     pub on_given_up: Vec<
         for<'a> fn(
@@ -296,6 +303,15 @@ pub(crate) struct Features {
     /// How the `validate` gate is asked, where there is one.
     pub validate: Option<ValidateRun>,
     pub moments: Moments,
+}
+
+/// Has features leave a worktree that is about to be removed, for as long as what is returned lives.
+pub(crate) async fn leave_worktree(world: &World, workspace: &Workspace) -> Result<Vec<Box<dyn Any + Send>>> {
+    let mut left = Vec::new();
+    for leave in &world.features().moments.on_worktree_goes {
+        left.push(leave(world, workspace).await?);
+    }
+    Ok(left)
 }
 
 /// Tells features that the work of a task changed.

@@ -26,7 +26,11 @@ fn ids(rows: &[ExecutionRow]) -> Vec<&str> {
 #[tokio::test]
 async fn run_is_read_back_and_its_end_is_written() {
     let mut tx = seeded().await;
-    let mut row = added(&mut tx, "x", "t", |row| row.goes_on = true).await;
+    let edit = |row: &mut ExecutionRow| {
+        row.goes_on = true;
+        row.effort = Some("high".to_owned());
+    };
+    let mut row = added(&mut tx, "x", "t", edit).await;
     assert_eq!(tx.executions().get(&"x".into()).await.unwrap().as_ref(), Some(&row));
     row.execution.status = ExecutionStatus::Finished;
     row.execution.summary = Some("Done".to_owned());

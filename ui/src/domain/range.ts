@@ -1,4 +1,4 @@
-/** The time that the costs page looks at. Pure: the clock is an argument. */
+/** The time that a page of figures looks at. Pure: the clock is an argument. */
 export const ranges = ["7", "30", "90", "all"] as const;
 export type Range = (typeof ranges)[number];
 

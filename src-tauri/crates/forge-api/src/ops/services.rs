@@ -1,0 +1,44 @@
+//! Services of tasks.
+
+use forge_model::actor::Actor;
+use forge_model::ids::TaskId;
+use forge_model::service::{Service, TaskService};
+
+use super::{Empty, Page, TaskPath, input};
+use crate::{Api, ApiError};
+
+input! {
+    /// A service to start.
+    pub struct StartService {
+        /// The task in whose worktree it runs.
+        pub task_id: TaskId,
+        /// What the project calls it; the first that the project names when absent.
+        #[serde(default)]
+        pub name: Option<String>,
+    }
+
+    /// A service to stop.
+    pub struct StopService {
+        /// The task.
+        pub task_id: TaskId,
+        /// What the project calls it; all services of the task when absent.
+        #[serde(default)]
+        pub name: Option<String>,
+    }
+}
+
+pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Service>, ApiError> {
+    Ok(Page::whole(api.engine().services().await?))
+}
+
+pub(crate) async fn of_task(api: Api, _: Actor, path: TaskPath) -> Result<Page<TaskService>, ApiError> {
+    Ok(Page::whole(api.engine().task_services(&path.task_id).await?))
+}
+
+pub(crate) async fn start(api: Api, actor: Actor, start: StartService) -> Result<Service, ApiError> {
+    Ok(api.engine().start_service(&actor, &start.task_id, start.name.as_deref()).await?)
+}
+
+pub(crate) async fn stop(api: Api, actor: Actor, stop: StopService) -> Result<Page<TaskService>, ApiError> {
+    Ok(Page::whole(api.engine().stop_service(&actor, &stop.task_id, stop.name.as_deref()).await?))
+}

@@ -1,0 +1,186 @@
+//! Services: long-running commands of a project, such as a development server, that are started in a task's worktree
+//! so that a person or an agent can try the work. What a project names ([`ServiceDefinition`]), and what became of one
+//! start ([`Service`]).
+
+mod pattern;
+mod rules;
+
+use std::collections::BTreeMap;
+
+use crate::{
+    contract,
+    ids::{ProjectId, ServiceId, TaskId},
+    names,
+    time::Timestamp,
+};
+
+pub use pattern::PatternWatch;
+pub use rules::{MAX_SERVICES, layered, parse_repository, service_findings, url_of};
+
+/// The key of settings and of `.forge.json`.
+pub const KEY: &str = "services";
+/// How many services run at once, unless said otherwise.
+pub const DEFAULT_SERVICES_MAX: u32 = 4;
+/// The most services that may run at once.
+pub const MOST_SERVICES_MAX: u32 = 64;
+/// After how many idle minutes a service stops, unless said otherwise.
+pub const DEFAULT_STOP_AFTER_MINUTES: u32 = 60;
+/// How long a service may take to become ready, unless said otherwise.
+pub const DEFAULT_READY_WITHIN_SECONDS: u32 = 120;
+
+names! {
+    /// When a service starts.
+    pub enum ServiceStart {
+        /// When a person or an agent starts it.
+        Manual = "manual",
+        /// Besides, whenever a review of the task's work waits for a person.
+        OnReview = "on_review",
+    }
+}
+
+names! {
+    /// What became of one start of a service.
+    pub enum ServiceState {
+        /// Its process starts, and is not ready yet.
+        Starting = "starting",
+        /// It runs and can be used.
+        Ready = "ready",
+        /// It could not be started, was not ready in time, or ended with an error.
+        Failed = "failed",
+        /// It was stopped, or ended by itself without an error.
+        Stopped = "stopped",
+    }
+}
+
+contract! {
+    /// When a service counts as ready: exactly one of these.
+    #[derive(Default, Eq)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct ServiceReady {
+        /// A GET request to this path at its port is answered with a status from 200 to 399.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub http: Option<String>,
+        /// It listens at its port.
+        pub port: bool,
+        /// A line of its output matches this regular expression.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pattern: Option<String>,
+    }
+
+    /// A service that a project names.
+    #[derive(Eq)]
+    #[serde(deny_unknown_fields)]
+    pub struct ServiceDefinition {
+        /// Name; unique in the project.
+        pub name: String,
+        /// Shell command. `PORT` is the port to listen at.
+        pub command: String,
+        /// Folder in the worktree in which it runs; the worktree itself when absent.
+        #[serde(default)]
+        pub cwd: Option<String>,
+        /// Further environment variables.
+        #[serde(default)]
+        pub env: BTreeMap<String, String>,
+        /// When it counts as ready; as soon as its process runs when absent.
+        #[serde(default)]
+        pub ready: Option<ServiceReady>,
+        /// How many seconds it may take to become ready; 120 when absent.
+        #[serde(default)]
+        pub ready_within_seconds: Option<u32>,
+        /// Path that is opened in the browser; `/` when absent.
+        #[serde(default)]
+        pub open: Option<String>,
+        /// When it starts.
+        #[serde(default = "ServiceDefinition::default_start")]
+        pub start: ServiceStart,
+        /// After how many idle minutes it stops; 60 when absent.
+        #[serde(default)]
+        pub stop_after_minutes: Option<u32>,
+    }
+
+    /// One start of a service.
+    #[derive(Eq)]
+    pub struct Service {
+        /// Its id.
+        pub id: ServiceId,
+        /// The task in whose worktree it runs.
+        pub task_id: TaskId,
+        /// The task's project.
+        pub project_id: ProjectId,
+        /// The task's number.
+        pub task_number: u32,
+        /// The task's title.
+        pub task_title: String,
+        /// What the project calls it.
+        pub name: String,
+        /// The shell command, as it was started.
+        pub command: String,
+        /// What became of it.
+        pub state: ServiceState,
+        /// Why it is in this state, in a sentence; null while there is nothing to say.
+        pub reason: Option<String>,
+        /// The port that it was given as `PORT`.
+        pub port: u32,
+        /// Where it answers while it runs.
+        pub url: String,
+        /// Its log, among the logs of the task.
+        pub log_id: String,
+        /// Who started it.
+        pub started_by: String,
+        /// When it was asked for.
+        pub started_at: Timestamp,
+        /// When it became ready; null before.
+        pub ready_at: Option<Timestamp>,
+        /// When it ended; null while it runs.
+        pub ended_at: Option<Timestamp>,
+        /// The exit code, when it ended by itself with one.
+        pub exit_code: Option<i32>,
+        /// After how many idle minutes it stops.
+        pub stop_after_minutes: u32,
+    }
+
+    /// A service of a task: what the project names, and its latest start.
+    #[derive(Eq)]
+    pub struct TaskService {
+        /// What the project calls it.
+        pub name: String,
+        /// The shell command that would be started now; null when the project does not name the service any more.
+        pub command: Option<String>,
+        /// When it starts; null when the project does not name the service any more.
+        pub start: Option<ServiceStart>,
+        /// Its latest start in this task; null when it was never started.
+        pub last: Option<Service>,
+    }
+}
+
+impl ServiceState {
+    /// Whether a process of it runs, or is about to.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::Starting | Self::Ready)
+    }
+}
+
+impl ServiceDefinition {
+    const fn default_start() -> ServiceStart {
+        ServiceStart::Manual
+    }
+
+    /// After how many idle minutes it stops.
+    #[must_use]
+    pub fn idle_minutes(&self) -> u32 {
+        self.stop_after_minutes.unwrap_or(DEFAULT_STOP_AFTER_MINUTES)
+    }
+
+    /// How many seconds it may take to become ready.
+    #[must_use]
+    pub fn ready_seconds(&self) -> u32 {
+        self.ready_within_seconds.unwrap_or(DEFAULT_READY_WITHIN_SECONDS)
+    }
+}
+
+/// The log of one start of a service, and the name by which its processes are found.
+#[must_use]
+pub fn log_of(id: &ServiceId) -> String {
+    format!("service-{id}")
+}
