@@ -5,13 +5,44 @@ UPDATE slots SET machine_id = (
     ORDER BY w.created_at DESC, w.rowid DESC LIMIT 1
 );
 CREATE INDEX slots_machine ON slots (machine_id) WHERE machine_id IS NOT NULL;
+CREATE INDEX slots_project ON slots (project_id);
 
 -- What may run on a machine on one day.
 ALTER TABLE machines ADD COLUMN quota TEXT NOT NULL DEFAULT '{}'; -- JSON
-CREATE INDEX executions_machine_day ON executions (machine_id, started_at) WHERE machine_id IS NOT NULL;
 
--- When a project was given a place last, as a number that rises: of equals, the one that waited longest is next.
+-- Runs that began on a machine and what they have cost, whatever becomes of their tasks. A row is a quarter of an hour
+-- (in Unix time), because every time zone begins its days at one.
+CREATE TABLE machine_usage (
+    machine_id TEXT NOT NULL,
+    quarter INTEGER NOT NULL,
+    runs INTEGER NOT NULL,
+    micro_usd INTEGER NOT NULL,
+    PRIMARY KEY (machine_id, quarter)
+) STRICT, WITHOUT ROWID;
+INSERT INTO machine_usage (machine_id, quarter, runs, micro_usd)
+    SELECT machine_id, started_at / 900000, count(*), coalesce(sum(json_extract(usage, '$.cost_micro_usd')), 0)
+    FROM executions WHERE machine_id IS NOT NULL GROUP BY 1, 2;
+
+CREATE TRIGGER machine_usage_begun AFTER INSERT ON executions WHEN NEW.machine_id IS NOT NULL BEGIN
+    INSERT INTO machine_usage (machine_id, quarter, runs, micro_usd)
+    VALUES (NEW.machine_id, NEW.started_at / 900000, 1, coalesce(json_extract(NEW.usage, '$.cost_micro_usd'), 0))
+    ON CONFLICT (machine_id, quarter) DO UPDATE SET runs = runs + 1, micro_usd = micro_usd + excluded.micro_usd;
+    -- No day reaches further back than these.
+    DELETE FROM machine_usage WHERE machine_id = NEW.machine_id AND quarter < NEW.started_at / 900000 - 384;
+END;
+CREATE TRIGGER machine_usage_cost AFTER UPDATE OF usage ON executions WHEN NEW.machine_id IS NOT NULL BEGIN
+    UPDATE machine_usage
+    SET micro_usd = max(0, micro_usd + coalesce(json_extract(NEW.usage, '$.cost_micro_usd'), 0) - coalesce(json_extract(OLD.usage, '$.cost_micro_usd'), 0))
+    WHERE machine_id = NEW.machine_id AND quarter = NEW.started_at / 900000;
+END;
+CREATE TRIGGER machine_usage_gone AFTER DELETE ON machines BEGIN
+    DELETE FROM machine_usage WHERE machine_id = OLD.id;
+END;
+
+-- When a project was given a place last, as a number that rises, and how many places it was given since one went to the
+-- task that had waited longest.
 CREATE TABLE turns (
     project_id TEXT PRIMARY KEY NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    turn INTEGER NOT NULL
+    turn INTEGER NOT NULL,
+    passed INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;

@@ -17,6 +17,7 @@ pub mod lesson_index;
 pub mod lessons;
 pub mod limits;
 pub mod loop_effects;
+pub mod machine_usage;
 pub mod machines;
 pub mod merges;
 pub mod notifications;

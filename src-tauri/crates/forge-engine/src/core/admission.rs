@@ -1,191 +1,260 @@
-//! Giving a task its place: of its agent, of its project and on a machine, in the transaction that starts it.
+//! Giving a task its place: of its agent, of its project and on a machine.
 //!
-//! Invariant: nothing passes the limits. Every start asks [`take_place`] or [`reserve`], which decide for all tasks that
-//! wait as the scheduler's pass does. The machine of the place is the one that the worktree is made on.
+//! Who is next is decided before, for all tasks that wait ([`look`], and the scheduler's pass). The transaction that gives
+//! the place looks at that place alone ([`grant`]): whether it is still free, and its machine still fits.
+//!
+//! Invariant: nothing passes the limits, because every place is given by [`grant`]. The machine of the place is the one
+//! that the worktree is made on.
 
-use std::{collections::HashMap, sync::Arc, sync::Mutex};
+use std::sync::Arc;
 
 use forge_model::agent::{Agent, Profile};
-use forge_model::ids::{MachineId, TaskId};
+use forge_model::ids::{AgentId, MachineId, TaskId};
 use forge_model::task::{HolderKind, WaitReason, Waiting};
 use forge_model::transition::StepKind;
-use forge_model::workflow::Action;
-use forge_store::table::slots::Slot;
-use forge_store::table::tasks::{QueuedTask, TaskRow};
+use forge_store::table::{slots::Slot, tasks::TaskRow};
 use forge_store::{ReadConnection, Tx};
 
 use crate::{
-    EngineError, Work, World,
+    Work, World,
     core::{
         context::ProjectContext,
         fleet::{
-            policy::{Decision, Waiter, plan, still_fits, unreachable_for, wait},
-            situation::{Asking, Situation, situation},
+            policy::{Decision, Fleet, Waiter, is_spent_for, plan, still_fits, unreachable_for, wait},
+            situation::{Asking, situation, situation_of_nobody, situation_of_one},
+            waiting::{Whose, is_for_machine, who_waits},
         },
         prerequisites::{named, open_prerequisites, prerequisite_cancelled},
-        sync::locked,
         world::step::{Effect, End, Stepping},
     },
     error::Result,
 };
 
-/// The machines that the scheduler's last pass chose for tasks that it wakes.
-#[derive(Default)]
-pub(crate) struct Planned(Mutex<HashMap<TaskId, MachineId>>);
+/// What is decided on a task beside all others that wait.
+#[derive(Clone)]
+pub(crate) enum Looked {
+    /// It has a place, or asks for none.
+    Nothing,
+    /// It is next.
+    Next(Chosen),
+    /// It waits, until something of this happens at the latest.
+    Waits(Waiting, Vec<Again>),
+}
 
-impl Planned {
-    /// Forgets what an earlier pass chose.
-    pub(crate) fn clear(&self) {
-        locked(&self.0).clear();
-    }
+/// The place that is to be given to a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    /// The machine; none is this computer.
+    pub machine: Option<MachineId>,
+    /// Whether it goes to the task that had waited longest, whatever its rank.
+    pub by_age: bool,
+}
 
-    /// Has a task prefer a machine.
-    pub(crate) fn put(&self, task: &TaskId, machine: MachineId) {
-        locked(&self.0).insert(task.clone(), machine);
-    }
+/// What makes a task that waits be looked at again, where nothing of Forge does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Again {
+    At(forge_model::time::Timestamp),
+    Reachable(MachineId),
+}
 
-    fn take(&self, task: &TaskId) -> Option<MachineId> {
-        locked(&self.0).remove(task)
+impl From<Again> for Effect {
+    fn from(again: Again) -> Self {
+        match again {
+            Again::At(at) => Self::WakeAt(at),
+            Again::Reachable(machine) => Self::AwaitMachine(machine),
+        }
     }
 }
 
-/// Gives the task a place, or lets it wait for one. A place that it was given with its start stays, where its machine can
-/// still run it.
+/// Decides on a task that is about to ask for a place, as the scheduler's pass would now. Nothing is written.
+pub(crate) async fn look(world: &World, id: &TaskId) -> Result<Looked> {
+    let mut conn = world.store().read().await?;
+    if conn.slots().of(id).await?.is_some() {
+        return Ok(Looked::Nothing);
+    }
+    let asking = who_waits(world, &mut conn, whose(world)).await?.asking;
+    let read = situation(world, &mut conn, asking).await?;
+    let Some(at) = read.asking.iter().position(|(it, _)| it.row.id == *id) else {
+        return Ok(Looked::Nothing);
+    };
+    let mut decided = plan(read.fleet.clone(), &read.waiters(), world.now());
+    let by_age = decided.starts.iter().any(|start| start.at == at && start.by_age);
+    Ok(match decided.decisions.swap_remove(at) {
+        Decision::Start(machine) => Looked::Next(Chosen { machine, by_age }),
+        Decision::Wait(waiting) => {
+            let again = looks_again(&read.fleet, &read.asking[at].1, &waiting);
+            Looked::Waits(waiting, again)
+        }
+    })
+}
+
+/// Whose tasks wait for a place here. An engine for one command starts nothing else, so nobody is kept waiting for it.
+pub(crate) fn whose(world: &World) -> Whose {
+    if world.inner.config.work == Work::All { Whose::Everyones } else { Whose::Ours }
+}
+
+/// Gives a task a place that was chosen for it, in the transaction that writes what it is given for. What it waits for,
+/// when the place is not there any more or does not fit.
+pub(crate) async fn grant(
+    world: &World,
+    tx: &mut Tx,
+    it: Asking,
+    chosen: &Chosen,
+) -> Result<Option<Waiting>> {
+    let (task, project) = (it.row.id.clone(), it.row.project_id.clone());
+    let one = situation_of_one(world, tx, it, chosen.machine.as_ref()).await?;
+    let Some((fleet, waiter)) = one else {
+        return Ok(Some(wait(WaitReason::AgentBusy, "its agent is gone")));
+    };
+    let agent_id = waiter.agent.clone();
+    let decision = plan(fleet, &[waiter], world.now()).decisions.pop();
+    match decision {
+        Some(Decision::Start(machine_id)) if machine_id == chosen.machine => {
+            let slot = Slot { agent_id, machine_id };
+            tx.slots_mut().take(&task, &project, &slot, world.now()).await?;
+            tx.turns_mut().end(&project, chosen.by_age).await?;
+            Ok(None)
+        }
+        Some(Decision::Wait(waiting)) => Ok(Some(waiting)),
+        Some(Decision::Start(_)) | None => {
+            Ok(Some(wait(WaitReason::AgentBusy, "queued for another machine")))
+        }
+    }
+}
+
+/// Has a task keep the place that it was given with its start, take the one that it is next for, or wait.
 pub(crate) async fn take_place(
     world: &World,
     tx: &mut Tx,
     s: &Stepping,
-    agent: &Agent,
+    (agent, looked): (&Agent, Looked),
     effects: &mut Vec<Effect>,
 ) -> Result<End> {
     let kept = tx.slots().of(&s.task.id).await?;
-    if kept.is_some() {
-        // Its own place keeps it off no place.
-        tx.slots_mut().release(&s.task.id).await?;
+    if let Some(end) = before_a_start(tx, s).await? {
+        if kept.is_some() {
+            tx.slots_mut().release(&s.task.id).await?;
+            effects.push(Effect::WakeWaiting);
+        }
+        return Ok(end);
     }
-    let end = match before_a_start(tx, s).await? {
-        Some(end) => end,
-        None => decide(world, tx, s, agent, (kept.as_ref(), &mut *effects)).await?,
-    };
-    let has_place = matches!(end, End::Ok(_));
-    if kept.is_some() && !has_place {
-        effects.push(Effect::WakeWaiting);
+    if let Some(kept) = kept {
+        if kept.agent_id == agent.id && is_place_good(world, tx, s, &kept).await? {
+            return Ok(End::Ok(Some(agent.name.clone())));
+        }
+        return give_back(world, tx, s, (agent, &kept), effects).await;
     }
-    let reason = |waiting: &Waiting| waiting.reason;
-    if let End::Wait(waiting) = &end
-        && s.task.waiting.as_ref().map(reason).is_some_and(|before| before != waiting.reason)
-    {
-        // Whoever was kept waiting for this one need not be.
-        effects.push(Effect::WakeWaiting);
+    match looked {
+        Looked::Next(chosen) => {
+            let Some(own) = own(tx, s).await? else { return Ok(End::Interrupted) };
+            Ok(match grant(world, tx, own, &chosen).await? {
+                None => End::Ok(Some(agent.name.clone())),
+                Some(waiting) => {
+                    // Another place may be free: the next pass looks for it.
+                    effects.push(Effect::WakeWaiting);
+                    End::Wait(waiting)
+                }
+            })
+        }
+        Looked::Waits(waiting, again) => {
+            effects.extend(again.into_iter().map(Effect::from));
+            Ok(End::Wait(waiting))
+        }
+        Looked::Nothing => Ok(stand_in_line(agent, effects)),
     }
-    Ok(end)
 }
 
-async fn decide(
+/// Has a task without a place ask for one where its worktree is: it was on hold since it had one, or its agent came later.
+pub(crate) async fn take_place_again(
     world: &World,
     tx: &mut Tx,
     s: &Stepping,
     agent: &Agent,
-    (kept, effects): (Option<&Slot>, &mut Vec<Effect>),
-) -> Result<End> {
-    let own = own(tx, &s.task.id).await?;
-    if let Some(kept) = kept.filter(|kept| kept.agent_id == agent.id) {
-        let read = situation(world, tx, vec![asking_of(&own, &s.context)], None).await?;
-        if read.asking.first().is_some_and(|(_, waiter)| still_fits(&read.fleet, waiter, kept)) {
-            tx.slots_mut().take(&s.task.id, &s.task.project_id, kept, world.now()).await?;
-            return Ok(End::Ok(Some(agent.name.clone())));
-        }
-    }
-    let planned = world.part::<Planned>().take(&s.task.id);
-    Ok(match decide_for(world, tx, asking_of(&own, &s.context), planned, effects).await? {
-        Decision::Start(machine_id) => {
-            let slot = Slot { agent_id: agent.id.clone(), machine_id };
-            tx.slots_mut().take(&s.task.id, &s.task.project_id, &slot, world.now()).await?;
-            End::Ok(Some(agent.name.clone()))
-        }
-        Decision::Wait(waiting) => End::Wait(waiting),
-    })
-}
-
-/// Gives a task that the scheduler has just moved its place, if the entered state gives one. What it waits for, when it is
-/// given none.
-pub(crate) async fn reserve(
-    world: &World,
-    tx: &mut Tx,
-    context: &Arc<ProjectContext>,
-    task: &TaskRow,
-    planned: Option<MachineId>,
     effects: &mut Vec<Effect>,
-) -> Result<Option<Waiting>> {
-    if !tx.steps().open(&task.id).await?.iter().any(|step| step.kind == StepKind::Admit) {
-        return Ok(None);
+) -> Result<End> {
+    if whose(world) == Whose::Everyones {
+        return Ok(stand_in_line(agent, effects));
     }
-    let own = asking_of(&own(tx, &task.id).await?, context);
-    let Some(agent_id) = own.agent().cloned() else { return Ok(None) };
-    Ok(match decide_for(world, tx, own, planned, effects).await? {
-        Decision::Start(machine_id) => {
-            let slot = Slot { agent_id, machine_id };
-            tx.slots_mut().take(&task.id, &task.project_id, &slot, world.now()).await?;
-            None
+    let machine = tx.workspaces().last(&s.task.id).await?.and_then(|workspace| workspace.machine_id);
+    let chosen = Chosen { machine, by_age: false };
+    let Some(own) = own(tx, s).await? else { return Ok(End::Interrupted) };
+    Ok(match grant(world, tx, own, &chosen).await? {
+        None => End::Ok(Some(agent.name.clone())),
+        Some(waiting) => {
+            effects.extend(waiting.until.map(Effect::WakeAt));
+            End::Wait(waiting)
         }
-        Decision::Wait(waiting) => Some(waiting),
     })
 }
 
-/// Whether the place of a task is still good for making its worktree: its machine can run it.
-pub(crate) async fn is_place_good(world: &World, tx: &mut Tx, s: &Stepping, slot: &Slot) -> Result<bool> {
-    let own = own(tx, &s.task.id).await?;
-    let read = situation(world, tx, vec![asking_of(&own, &s.context)], Some(&s.task.id)).await?;
-    Ok(read.asking.first().is_some_and(|(_, waiter)| still_fits(&read.fleet, waiter, slot)))
+/// The scheduler's next pass gives it a place, or says what it waits for.
+pub(crate) fn stand_in_line(agent: &Agent, effects: &mut Vec<Effect>) -> End {
+    effects.push(Effect::WakeWaiting);
+    End::wait(WaitReason::AgentBusy, format!("queued for {}", agent.name))
 }
 
-/// Where a task would run of which no agent is given a place now: a person works on it, or its checks need the worktree.
-pub(crate) async fn place_without_agent(
+/// Gives a place back that its task cannot use, and has the task wait for another one.
+pub(crate) async fn give_back(
     world: &World,
     tx: &mut Tx,
     s: &Stepping,
+    (agent, kept): (&Agent, &Slot),
     effects: &mut Vec<Effect>,
-) -> Result<Decision> {
-    let own = own(tx, &s.task.id).await?;
-    let agent = agent_for(tx, &s.context, &s.task).await?;
-    let of_agent = agent.and_then(|agent| Profile::of(&agent).machines);
-    let wanting =
-        Asking { row: own, context: Arc::clone(&s.context), is_begun: true, role: None, needs: Vec::new() };
-    let read = Situation::of_nobody(world, tx, wanting, of_agent.as_deref()).await?;
-    let decisions = plan(read.fleet.clone(), &read.waiters(), world.now()).decisions;
-    let decision = decisions.into_iter().next().ok_or_else(|| EngineError::not_found("task", &s.task.id))?;
-    if let (Decision::Wait(waiting), Some((_, waiter))) = (&decision, read.asking.first()) {
-        effects.extend(effects_of_wait(&read, waiter, waiting));
-    }
-    Ok(decision)
-}
-
-/// What makes a task that waits look again.
-pub(crate) fn effects_of_wait(read: &Situation, waiter: &Waiter, waiting: &Waiting) -> Vec<Effect> {
-    let mut effects: Vec<Effect> = waiting.until.map(Effect::WakeAt).into_iter().collect();
-    if is_for_machine(waiting.reason) {
-        effects.extend(unreachable_for(&read.fleet, waiter).into_iter().map(Effect::AwaitMachine));
-    }
-    effects
-}
-
-/// Whether it is a machine that a task waits for.
-pub(crate) const fn is_for_machine(reason: WaitReason) -> bool {
-    matches!(
-        reason,
-        WaitReason::NoMachine
-            | WaitReason::MachineBusy
-            | WaitReason::MachineQuota
-            | WaitReason::MachineUnreachable
-    )
-}
-
-/// Whether the next step of a task is one that gives a place.
-pub(crate) fn asks_for_place(row: &QueuedTask) -> bool {
-    row.next_step.as_ref().is_some_and(|(kind, action)| {
-        [StepKind::Admit, StepKind::PrepareWorkspace].iter().any(|it| it.as_str() == kind)
-            || action.as_deref() == Some(Action::DispatchRoleAgent.as_str())
+) -> Result<End> {
+    tx.slots_mut().release(&s.task.id).await?;
+    let in_line = stand_in_line(agent, effects);
+    let Some(own) = own(tx, s).await? else { return Ok(End::Interrupted) };
+    let one = situation_of_one(world, tx, own, kept.machine_id.as_ref()).await?;
+    let decision = one.and_then(|(fleet, waiter)| plan(fleet, &[waiter], world.now()).decisions.pop());
+    Ok(match decision {
+        Some(Decision::Wait(waiting)) => End::Wait(waiting),
+        Some(Decision::Start(_)) | None => in_line,
     })
+}
+
+/// Whether the place of a task is still good for it: it is not on hold, and the machine can run it.
+pub(crate) async fn is_place_good(
+    world: &World,
+    conn: &mut ReadConnection,
+    s: &Stepping,
+    slot: &Slot,
+) -> Result<bool> {
+    let Some(own) = own(conn, s).await? else { return Ok(false) };
+    let one = situation_of_one(world, conn, own, slot.machine_id.as_ref()).await?;
+    Ok(one.is_some_and(|(fleet, waiter)| still_fits(&fleet, &waiter, slot)))
+}
+
+/// Where a task would run of which no agent is given a place now: a person works on it, or its checks need the worktree.
+pub(crate) async fn place_without_agent(world: &World, s: &Stepping) -> Result<Looked> {
+    let mut conn = world.store().read().await?;
+    let Some(row) = conn.tasks().as_queued(&s.task.id).await? else { return Ok(Looked::Nothing) };
+    let of_agent = agent_for(&mut conn, &s.context, &s.task).await?;
+    let of_agent = of_agent.and_then(|agent| Profile::of(&agent).machines);
+    let it = Asking::nobodys(row, &s.context);
+    let (fleet, waiter) = situation_of_nobody(world, &mut conn, it, of_agent.as_deref()).await?;
+    let decision = plan(fleet.clone(), std::slice::from_ref(&waiter), world.now()).decisions.pop();
+    Ok(match decision {
+        Some(Decision::Start(machine)) => Looked::Next(Chosen { machine, by_age: false }),
+        Some(Decision::Wait(waiting)) => {
+            let again = looks_again(&fleet, &waiter, &waiting);
+            Looked::Waits(waiting, again)
+        }
+        None => Looked::Nothing,
+    })
+}
+
+/// What makes a task that waits be looked at again: a time, a day that begins, a machine that can be reached.
+pub(crate) fn looks_again(fleet: &Fleet, waiter: &Waiter, waiting: &Waiting) -> Vec<Again> {
+    let mut again: Vec<Again> = waiting.until.map(Again::At).into_iter().collect();
+    if !is_for_machine(waiting.reason) {
+        return again;
+    }
+    // Also where one machine is only full: another one is there again tomorrow.
+    if is_spent_for(fleet, waiter) {
+        again.push(Again::At(fleet.tomorrow));
+    }
+    again.extend(unreachable_for(fleet, waiter).into_iter().map(Again::Reachable));
+    again
 }
 
 /// The agent that holds the role of the state that a task is in.
@@ -204,50 +273,55 @@ pub(crate) async fn agent_for(
     }
 }
 
-/// Decides for one task beside all others that wait for a place now.
-async fn decide_for(
+/// Gives a task that the scheduler has just moved its place, if the entered state asks for one. What it waits for, when
+/// it is given none.
+pub(crate) async fn reserve(
     world: &World,
     tx: &mut Tx,
-    own: Asking,
-    planned: Option<MachineId>,
-    effects: &mut Vec<Effect>,
-) -> Result<Decision> {
-    let task = own.row.id.clone();
-    let mut asking = vec![own];
-    if world.inner.config.work == Work::All {
-        // Elsewhere nothing else is started, so nobody is kept waiting for it.
-        for row in tx.tasks().asking().await? {
-            let waits = row.waiting.as_ref().is_some_and(|waiting| waits_for_place(waiting.reason));
-            if row.id != task && waits && asks_for_place(&row) {
-                let context = super::contexts::context(world, tx, &row.project_id).await?;
-                let is_open = row.waiting.as_ref().is_some_and(|it| it.reason == WaitReason::DependencyOpen);
-                if !is_open {
-                    asking.push(Asking::begun(row, &context)?);
-                }
-            }
-        }
+    context: &Arc<ProjectContext>,
+    task: &TaskRow,
+    (agent, chosen): (Option<&AgentId>, &Chosen),
+) -> Result<Reserved> {
+    let open = tx.steps().open(&task.id).await?;
+    // A race's parent and a gate that checks first are given none with their start.
+    let prepares = open.iter().any(|step| step.kind == StepKind::PrepareWorkspace);
+    if !prepares || !open.iter().any(|step| step.kind == StepKind::Admit) {
+        return Ok(Reserved::AsksForNone);
     }
-    let read = situation(world, tx, asking, Some(&task)).await?;
-    let Some(at) = read.asking.iter().position(|(it, _)| it.row.id == task) else {
-        return Ok(Decision::Wait(wait(WaitReason::AgentBusy, "its agent is gone")));
-    };
-    let mut waiters = read.waiters();
-    waiters[at].planned = planned;
-    let decision = plan(read.fleet.clone(), &waiters, world.now()).decisions.swap_remove(at);
-    if let Decision::Wait(waiting) = &decision {
-        effects.extend(effects_of_wait(&read, &waiters[at], waiting));
+    let Some(it) = asking_of(tx, &task.id, context).await? else { return Ok(Reserved::AsksForNone) };
+    if it.agent() != agent {
+        // A guard sent it elsewhere: another agent starts there, which its own step asks for.
+        return Ok(Reserved::AsksForNone);
     }
-    Ok(decision)
+    Ok(match grant(world, tx, it, chosen).await? {
+        None => Reserved::Given,
+        Some(_) => Reserved::Refused,
+    })
 }
 
-async fn own(conn: &mut ReadConnection, task: &TaskId) -> Result<QueuedTask> {
-    conn.tasks().as_queued(task).await?.ok_or_else(|| EngineError::not_found("task", task))
+/// Whether a task was given its place with its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reserved {
+    Given,
+    /// Its first steps need no place.
+    AsksForNone,
+    /// Others took the place meanwhile.
+    Refused,
+}
+
+async fn own(conn: &mut ReadConnection, s: &Stepping) -> Result<Option<Asking>> {
+    asking_of(conn, &s.task.id, &s.context).await
 }
 
 /// A task in the context that its caller has.
-fn asking_of(own: &QueuedTask, context: &Arc<ProjectContext>) -> Asking {
-    let role = context.workflow.state(&own.status).and_then(|state| state.role.clone());
-    Asking { row: own.clone(), context: Arc::clone(context), is_begun: true, role, needs: Vec::new() }
+async fn asking_of(
+    conn: &mut ReadConnection,
+    task: &TaskId,
+    context: &Arc<ProjectContext>,
+) -> Result<Option<Asking>> {
+    let Some(row) = conn.tasks().as_queued(task).await? else { return Ok(None) };
+    let role = context.workflow.state(&row.status).and_then(|state| state.role.clone());
+    Ok(Some(Asking { row, context: Arc::clone(context), is_begun: true, role, needs: Vec::new() }))
 }
 
 /// What keeps a task from starting that a person, or the scheduler, has not put there in spite of it: its dependencies.
@@ -270,19 +344,4 @@ async fn is_start(conn: &mut ReadConnection, s: &Stepping) -> Result<bool> {
     }
     let last = conn.executions().last(&s.task.id).await?;
     Ok(last.is_none_or(|row| row.after_transition < s.transition.seq))
-}
-
-/// Whether it is a place, or what goes with one, that a task waits for.
-pub(crate) const fn waits_for_place(reason: WaitReason) -> bool {
-    is_for_machine(reason)
-        || matches!(
-            reason,
-            WaitReason::AgentBusy
-                | WaitReason::ProjectBusy
-                | WaitReason::Paused
-                | WaitReason::Held
-                | WaitReason::RateLimited
-                | WaitReason::CostLimit
-                | WaitReason::DependencyOpen
-        )
 }

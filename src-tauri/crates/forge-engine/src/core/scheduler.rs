@@ -1,29 +1,32 @@
 //! The scheduler: wakes tasks that wait for a place when they are given one, and starts tasks that need no person.
 //!
 //! Nothing is polled: a pass runs when something changed that may free a place or a task, after the commit of that. It
-//! decides for all tasks at once (`core/fleet`) and wakes those alone that are given a place; each start takes it in its
-//! own transaction (`core/admission.rs`).
+//! decides for all tasks at once (`core/fleet`) and gives those that are next their places, each in a transaction of its
+//! own that looks whether the place is still there (`core/admission.rs`). What one of them comes to is no matter to the
+//! others.
 
 use std::{collections::HashSet, sync::Mutex};
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
-use forge_model::ids::{MachineId, TaskId};
-use forge_model::task::{AnnotationType, WaitReason, Waiting};
+use forge_model::ids::TaskId;
+use forge_model::task::{AnnotationType, Waiting};
 use forge_model::time::Timestamp;
 use forge_model::workflow::{Audience, State};
-use forge_store::ReadConnection;
+use forge_store::table::tasks::QueuedTask;
 use serde_json::json;
 
 use crate::{
     EngineError, Work, World,
     core::{
-        admission::{Planned, asks_for_place, effects_of_wait, is_for_machine, reserve, waits_for_place},
+        admission::{Again, Chosen, Reserved, grant, looks_again, reserve, whose},
         block_reason::BlockReason,
         fleet::{
-            policy::{Decision, plan},
-            situation::{Asking, situation},
+            policy::{Decision, Plan, plan},
+            situation::{Asking, Situation, situation},
+            waiting::{asks, starts_by_itself, who_waits},
         },
+        follow::act,
         guarded::guarded,
         moves::Move,
         prerequisites::prerequisite_cancelled,
@@ -32,6 +35,9 @@ use crate::{
     },
     error::Result,
 };
+
+/// How many explanations are written in one transaction.
+const WRITTEN_AT_ONCE: usize = 100;
 
 /// Passes run one at a time; whoever asks meanwhile gets one more after it.
 #[derive(Debug, Default)]
@@ -102,161 +108,140 @@ pub(crate) fn wake_at(world: &World, until: Timestamp) {
     });
 }
 
-/// Everything that waits for a place, and where an engine `starts_tasks`, what may be started by itself.
-pub(crate) async fn all_asking(
-    world: &World,
-    conn: &mut ReadConnection,
-    starts_tasks: bool,
-) -> Result<Vec<Asking>> {
-    let mut all = Vec::new();
-    for row in conn.tasks().asking().await? {
-        let context = super::contexts::context(world, conn, &row.project_id).await?;
-        let it = Asking::begun(row, &context)?;
-        let is_initial = it.context.workflow.initial().is_some_and(|initial| initial.name == it.row.status);
-        // What is under way of a task that was not started yet is no start of it.
-        if it.row.is_admitted_later || !is_initial || !starts_tasks {
-            all.push(it);
-        }
-    }
-    if starts_tasks {
-        for row in conn.projects().list().await? {
-            let context = super::contexts::context(world, conn, &row.project.id).await?;
-            let Some(initial) = context.workflow.initial() else { continue };
-            // Without auto-start only an explanation that is out of date is looked at.
-            let role = context.work_role().filter(|_| context.settings.auto_start);
-            let queue = conn.tasks().queued(&row.project.id, &initial.name, role).await?;
-            let queue = queue.into_iter().filter(|row| !row.is_admitted_later);
-            all.extend(queue.map(|row| Asking::queued(row, &context)));
-        }
-    }
-    let is_open = |it: &Asking| {
-        let waiting = it.row.waiting.as_ref().map(|waiting| waiting.reason);
-        !it.is_begun || waiting == Some(WaitReason::DependencyOpen)
-    };
-    let ids: Vec<TaskId> = all.iter().filter(|it| is_open(it)).map(|it| it.row.id.clone()).collect();
-    let mut needs = conn.dependencies().of_tasks(&ids).await?;
-    for it in &mut all {
-        it.needs = needs.remove(&it.row.id).unwrap_or_default();
-    }
-    Ok(all)
-}
-
 async fn run_pass(world: &World) -> Result<()> {
-    let planned = world.part::<Planned>();
-    let read = {
+    let (waiting, read) = {
         let mut conn = world.store().read().await?;
-        let asking = all_asking(world, &mut conn, world.inner.config.work == Work::All).await?;
-        situation(world, &mut conn, asking, None).await?
+        let mut waiting = who_waits(world, &mut conn, whose(world)).await?;
+        let asking = std::mem::take(&mut waiting.asking);
+        (waiting, situation(world, &mut conn, asking).await?)
     };
-    for it in &read.others {
-        if it.is_begun {
-            wake(world, it, None);
-        } else {
-            explain(world, it, None).await?;
-        }
+    for row in &waiting.to_wake {
+        super::workers::kick(world, &row.id);
     }
     let decided = plan(read.fleet.clone(), &read.waiters(), world.now());
-    planned.clear();
-    for at in decided.starts {
-        let (it, _) = &read.asking[at];
-        let Some(Decision::Start(machine)) = decided.decisions.get(at) else { continue };
+    give_places(world, &read, &decided).await;
+    let mut said: Vec<Said> = waiting.to_clear.iter().filter_map(|row| Said::of(row, None)).collect();
+    for it in &read.others {
         if it.is_begun {
-            if let Some(machine) = machine {
-                planned.put(&it.row.id, machine.clone());
-            }
-            wake(world, it, None);
+            super::workers::kick(world, &it.row.id);
         } else {
-            start_or_explain(world, it, machine.clone()).await?;
+            said.extend(Said::of(&it.row, None));
         }
     }
-    let mut effects = Vec::new();
+    let mut again = HashSet::new();
     for ((it, waiter), decision) in read.asking.iter().zip(&decided.decisions) {
         let Decision::Wait(waiting) = decision else { continue };
-        effects.extend(effects_of_wait(&read, waiter, waiting));
-        if it.is_begun {
-            wake(world, it, Some(waiting));
-            if is_other_wait(it, waiting) {
-                explain(world, it, Some(waiting.clone())).await?;
+        again.extend(looks_again(&read.fleet, waiter, waiting));
+        match it.cancelled_need() {
+            // It is told by the step itself.
+            Some(_) if it.is_begun => super::workers::kick(world, &it.row.id),
+            Some(gone) => log(it, block_for_cancelled(world, it, gone).await),
+            None if it.is_begun && it.row.waiting.is_none() => {
+                // Its worker is about to say it. Where none is, one does.
+                if !super::workers::is_attended(world, &it.row.id) {
+                    super::workers::kick(world, &it.row.id);
+                }
             }
-        } else if let Some(gone) = it.cancelled_need() {
-            block_for_cancelled(world, it, gone).await?;
-        } else if target_of(it).is_some() {
-            explain(world, it, Some(waiting.clone())).await?;
-        } else {
-            explain(world, it, None).await?;
+            None => said.extend(Said::of(&it.row, Some(waiting))),
         }
     }
-    look_again(world, effects);
+    for part in said.chunks(WRITTEN_AT_ONCE) {
+        say(world, part).await?;
+    }
+    act(world, again.into_iter().map(|again: Again| Effect::from(again)).collect());
     Ok(())
 }
 
-/// Has those who wait looked at again. Each machine and time is awaited once.
-fn look_again(world: &World, effects: Vec<Effect>) {
-    let (mut times, mut machines) = (HashSet::new(), HashSet::new());
-    for effect in effects {
-        match effect {
-            Effect::WakeAt(at) => drop(times.insert(at)),
-            Effect::AwaitMachine(machine) => drop(machines.insert(machine)),
-            Effect::Launch(..) | Effect::Kick(_) | Effect::WakeWaiting | Effect::WakeLines => {}
+/// Gives those that are next their places, first to those that are under way already: no guard is asked for them.
+async fn give_places(world: &World, read: &Situation, decided: &Plan) {
+    for is_begun in [true, false] {
+        for start in &decided.starts {
+            let (it, _) = &read.asking[start.at];
+            let Some(Decision::Start(machine)) = decided.decisions.get(start.at) else { continue };
+            if it.is_begun != is_begun {
+                continue;
+            }
+            let chosen = Chosen { machine: machine.clone(), by_age: start.by_age };
+            let given = if is_begun {
+                go_on(world, it, &chosen).await
+            } else {
+                start_by_itself(world, it, &chosen).await
+            };
+            match given {
+                // The place that was meant for it is free.
+                Ok(Given::Not) => look_for_work(world),
+                Ok(Given::Place) => {}
+                Err(_) => log(it, given.map(drop)),
+            }
         }
     }
-    times.into_iter().for_each(|at| wake_at(world, at));
-    for machine in machines {
-        world.features().moments.on_machine_awaited.iter().for_each(|tell| tell(world, &machine));
+}
+
+/// What became of a place that was meant for a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    Place,
+    /// The task changed, it needs none, or others took it. Each of them changes what the next pass decides.
+    Not,
+}
+
+fn log(it: &Asking, done: Result<()>) {
+    if let Err(error) = done {
+        tracing::error!(task = %it.row.id, %error, "failed to start a task; the others are started");
     }
 }
 
-/// Wakes a task whose steps are under way and that waits. One whose next step asks for a place is left where it is while it
-/// would not be given one.
-fn wake(world: &World, it: &Asking, still_waits: Option<&Waiting>) {
-    let Some(waiting) = it.row.waiting.as_ref().filter(|waiting| waits_for_place(waiting.reason)) else {
-        return;
-    };
-    // A dependency that was cancelled is told by the step itself.
-    let is_decided = waiting.reason == WaitReason::DependencyOpen && it.cancelled_need().is_some();
-    if still_waits.is_none() || is_decided || !asks_for_place(&it.row) {
-        super::workers::kick(world, &it.row.id);
+/// Gives a task a place whose steps are under way, and has them run.
+async fn go_on(world: &World, it: &Asking, chosen: &Chosen) -> Result<Given> {
+    let mut tx = world.store().write().await?;
+    let Some(row) = tx.tasks().as_queued(&it.row.id).await? else { return Ok(Given::Not) };
+    if !asks(&row) || row.status != it.row.status || tx.slots().of(&it.row.id).await?.is_some() {
+        return Ok(Given::Not);
+    }
+    let now = Asking { row, ..it.clone() };
+    if grant(world, &mut tx, now, chosen).await?.is_some() {
+        return Ok(Given::Not);
+    }
+    tx.commit().await?;
+    super::workers::kick(world, &it.row.id);
+    Ok(Given::Place)
+}
+
+/// What is to be said on a task of what it waits for.
+struct Said {
+    task: TaskId,
+    version: u32,
+    waiting: Option<Waiting>,
+}
+
+impl Said {
+    /// None where the task says it already: its reason and its time are what counts, whatever the words.
+    fn of(row: &QueuedTask, waiting: Option<&Waiting>) -> Option<Self> {
+        let counts = |waiting: &Waiting| (waiting.reason, waiting.until);
+        let is_said = row.waiting.as_ref().map(counts) == waiting.map(counts);
+        (!is_said).then(|| Self { task: row.id.clone(), version: row.version, waiting: waiting.cloned() })
     }
 }
 
-/// Whether a task that waits for a place waits for something else now.
-fn is_other_wait(it: &Asking, now: &Waiting) -> bool {
-    let Some(before) = it.row.waiting.as_ref() else { return false };
-    waits_for_place(before.reason)
-        && asks_for_place(&it.row)
-        && (before.reason != now.reason || is_for_machine(now.reason) && before.message != now.message)
+/// Writes what tasks wait for, except on those that changed since they were looked at.
+async fn say(world: &World, all: &[Said]) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    for said in all {
+        let Some(mut now) = tx.tasks().get(&said.task).await? else { continue };
+        if now.version == said.version {
+            let facts = json!({ "waiting": said.waiting.as_ref().map(|waiting| waiting.reason) });
+            now.waiting.clone_from(&said.waiting);
+            tx.tasks_mut().update(&mut now, world.now()).await?;
+            world.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(())
 }
 
 /// Where a task goes that is started by itself.
 fn target_of(it: &Asking) -> Option<&State> {
-    it.context.workflow.claim_target(&it.row.status).filter(|_| it.context.settings.auto_start)
-}
-
-async fn start_or_explain(world: &World, it: &Asking, machine: Option<MachineId>) -> Result<()> {
-    match target_of(it) {
-        Some(target) => match start_by_itself(world, it, target, machine).await? {
-            Some(waiting) => explain(world, it, Some(waiting)).await,
-            None => Ok(()),
-        },
-        None => explain(world, it, None).await,
-    }
-}
-
-/// Says on a task why it is not started, or that nothing is to be said.
-async fn explain(world: &World, it: &Asking, waiting: Option<Waiting>) -> Result<()> {
-    if it.row.waiting == waiting {
-        return Ok(());
-    }
-    let mut tx = world.store().write().await?;
-    let Some(mut now) = tx.tasks().get(&it.row.id).await? else { return Ok(()) };
-    if now.version == it.row.version {
-        let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
-        now.waiting = waiting;
-        tx.tasks_mut().update(&mut now, world.now()).await?;
-        world.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
-        tx.commit().await?;
-    }
-    Ok(())
+    it.context.workflow.claim_target(&it.row.status).filter(|_| starts_by_itself(&it.context))
 }
 
 /// Blocks a task whose prerequisite is cancelled, unless the task changed since it was looked at: it would wait for ever.
@@ -273,17 +258,13 @@ async fn block_for_cancelled(world: &World, it: &Asking, prerequisite: &TaskId) 
     Ok(())
 }
 
-/// Starts a task with its place, unless it changed since it was looked at. What it waits for, when others took the place
-/// meanwhile: then nothing of it is written.
-async fn start_by_itself(
-    world: &World,
-    it: &Asking,
-    target: &State,
-    machine: Option<MachineId>,
-) -> Result<Option<Waiting>> {
+/// Starts a task with its place, unless it changed since it was looked at. Nothing of it is written when others took the
+/// place meanwhile.
+async fn start_by_itself(world: &World, it: &Asking, chosen: &Chosen) -> Result<Given> {
     let (context, id) = (&it.context, &it.row.id);
+    let Some(target) = target_of(it) else { return Ok(Given::Not) };
     let task = world.store().read().await?.tasks().get(id).await?;
-    let Some(task) = task.filter(|task| task.version == it.row.version) else { return Ok(None) };
+    let Some(task) = task.filter(|task| task.version == it.row.version) else { return Ok(Given::Not) };
     let (mut redirect, mut refused) = (None, None);
     match super::guards::ask_guards(world, context, &task, Audience::AgentOnly).await {
         Ok(sent) => redirect = sent,
@@ -294,38 +275,39 @@ async fn start_by_itself(
         }
         Err(other) => return Err(other),
     }
-    let mut effects = Vec::new();
     let mut tx = world.store().write().await?;
-    let Some(mut now) = tx.tasks().get(id).await? else { return Ok(None) };
+    let Some(mut now) = tx.tasks().get(id).await? else { return Ok(Given::Not) };
     if now.version != task.version {
-        return Ok(None);
+        return Ok(Given::Not);
     }
-    match refused {
+    let given = match refused {
         None => {
             let actor = Actor::System { cause: Cause::Scheduler };
             let mv = Move::by(&target.name, "start", actor);
             let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
             super::transition::apply(world, &mut tx, context, &mut now, mv).await?;
-            let waiting = reserve(world, &mut tx, context, &now, machine, &mut effects).await?;
-            if waiting.is_some() {
-                look_again(world, effects);
-                return Ok(waiting);
+            match reserve(world, &mut tx, context, &now, (it.agent(), chosen)).await? {
+                Reserved::Given => Given::Place,
+                Reserved::AsksForNone => Given::Not,
+                Reserved::Refused => return Ok(Given::Not),
             }
         }
-        Some(trouble) => drop(
-            super::transition::block(world, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?,
-        ),
-    }
+        Some(trouble) => {
+            super::transition::block(world, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
+            Given::Not
+        }
+    };
     tx.commit().await?;
     world.point("schedule.committed");
     super::workers::kick(world, id);
-    Ok(None)
+    Ok(given)
 }
 
-/// Whether no pass runs.
+/// Whether no pass runs or is due.
 #[cfg(test)]
 pub(crate) fn is_idle(world: &World) -> bool {
     let scheduler = world.part::<Scheduler>();
+    let is_due = locked(&scheduler.due).iter().any(|at| *at <= world.now());
     let pass = locked(&scheduler.state);
-    !pass.running && !pass.again
+    !pass.running && !pass.again && !is_due
 }

@@ -1,6 +1,6 @@
 //! The cost meter: follows what a run costs, stores it, warns at 80 % of a limit, and stops the run at the limit.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use forge_agents::{CostScope, Handle, LimitKind};
 use forge_model::agent::{Agent, Profile};
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::{
     World,
-    core::{self, context::ProjectContext, day::day_of, lineage::is_entry},
+    core::{self, context::ProjectContext, day::day_of, lineage::is_entry, world::features::Obstacle},
     cost::prices::{Cost, Ledger},
     error::Result,
 };
@@ -184,13 +184,22 @@ pub(crate) async fn wait_for_day(
     world: &World,
     conn: &mut ReadConnection,
     context: &ProjectContext,
-) -> Result<Option<Waiting>> {
-    let Some(limit) = context.settings.cost_limits.day_micro_usd else { return Ok(None) };
+) -> Result<Option<Obstacle>> {
+    let limits = &context.settings.cost_limits;
+    let Some(limit) = limits.day_micro_usd else { return Ok(None) };
     let (since, until) = day_of(world.now());
     let spent = conn.executions().cost_since(&context.project.id, since, None).await?;
+    if spent < limit {
+        return Ok(None);
+    }
     let message = format!("today's runs have reached the limit of {}", dollars(limit));
     let waiting = Waiting { reason: WaitReason::CostLimit, until: Some(until), files: Vec::new(), message };
-    Ok((spent >= limit).then_some(waiting))
+    // A task whose own limit is reached would wait for a day that does not help it.
+    let spares = match limits.task_micro_usd {
+        Some(own) => conn.executions().tasks_that_cost(&context.project.id, own).await?,
+        None => HashSet::new(),
+    };
+    Ok(Some(Obstacle { waiting, spares }))
 }
 
 async fn warn_of_cost(

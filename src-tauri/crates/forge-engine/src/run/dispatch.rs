@@ -1,5 +1,8 @@
 //! Starting agents: taking a place, recording the run, and restarting after a conflict or a failure.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use forge_model::actor::Cause;
 use forge_model::agent::Agent;
 use forge_model::budget::BudgetKind;
@@ -20,13 +23,14 @@ use crate::{
     World,
     core::{
         self,
+        admission::Looked,
         again::re_enter,
         block_reason::BlockReason,
         entry::corrupt_step,
         lineage::audits,
         moves::{EntryInput, Move},
         retry_budget,
-        world::step::{Effect, End, Stepping},
+        world::step::{Effect, End, Finding, Stepping},
     },
     cost,
     error::Result,
@@ -37,25 +41,32 @@ use crate::{
 /// How many earlier corrections a prompt carries; older ones are in the history, not in the prompt.
 const CORRECTIONS_CARRIED: usize = 3;
 
+/// Decides whether the task is next for a place of its agent, beside all others that wait.
+pub(crate) async fn admit(world: &World, s: &Stepping) -> Result<End> {
+    let looked = core::admission::look(world, &s.task.id).await?;
+    Ok(End::Found(Arc::new(Admission(looked))))
+}
+
 /// Gives the task a place of its agent, or lets it wait for one.
-pub(crate) async fn admit(
-    world: &World,
-    tx: &mut Tx,
-    s: &Stepping,
-    effects: &mut Vec<Effect>,
-) -> Result<End> {
-    let Some(agent) = core::admission::agent_for(tx, &s.context, &s.task).await? else {
-        return Ok(End::skipped("the role has no agent"));
-    };
-    if earlier_pass_stands(s) {
-        return Ok(End::skipped("the earlier result still applies"));
+struct Admission(Looked);
+
+#[async_trait]
+impl Finding for Admission {
+    async fn decide(
+        &self,
+        world: &World,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        effects: &mut Vec<Effect>,
+    ) -> Result<End> {
+        let Some(agent) = core::admission::agent_for(tx, &s.context, &s.task).await? else {
+            return Ok(End::skipped("the role has no agent"));
+        };
+        if earlier_pass_stands(s) {
+            return Ok(End::skipped("the earlier result still applies"));
+        }
+        core::admission::take_place(world, tx, s, (&agent, self.0.clone()), effects).await
     }
-    let end = core::admission::take_place(world, tx, s, &agent, effects).await?;
-    if matches!(end, End::Ok(_)) {
-        // Whoever stood behind this one may find another place free.
-        effects.push(Effect::WakeWaiting);
-    }
-    Ok(end)
 }
 
 /// Records an execution of the agent that holds the state's role; its process starts after the commit.
@@ -99,7 +110,7 @@ pub(crate) async fn dispatch(
     }
     if tx.slots().holder(&s.task.id).await?.is_none() {
         // It was on hold since it had one.
-        let place = core::admission::take_place(world, tx, s, &agent, effects).await?;
+        let place = core::admission::take_place_again(world, tx, s, &agent, effects).await?;
         if !matches!(place, End::Ok(_)) {
             return Ok(place);
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_git::Repo;
+use forge_model::agent::Agent;
 use forge_model::event::EventType;
 use forge_model::ids::MachineId;
 use forge_model::machine::MachineKind;
@@ -23,9 +24,9 @@ use crate::{
     EngineError, World,
     core::{
         self,
+        admission::Looked,
         block_reason::BlockReason,
         context::{backup_prefix, task_branch},
-        fleet::policy::Decision,
         location::Location,
         worktree_lock::WorkspaceHold,
         world::step::{Effect, End, Stepping},
@@ -151,9 +152,14 @@ pub(crate) async fn placed(
     s: &Stepping,
     workspace: Workspace,
 ) -> Result<std::result::Result<Workspace, End>> {
+    // Without a place of an agent, nobody else is kept off the machine that is chosen.
+    let alone = match agent_of_step(world, s).await? {
+        Some(_) => Looked::Nothing,
+        None => core::admission::place_without_agent(world, s).await?,
+    };
     let mut effects = Vec::new();
     let mut tx = world.store().write().await?;
-    let placed = match place(world, &mut tx, s, &mut effects).await? {
+    let placed = match place(world, &mut tx, s, alone, &mut effects).await? {
         Ok(machine_id) => {
             let placed = Workspace { machine_id, ..workspace };
             tx.workspaces_mut().put(&placed, world.now()).await?;
@@ -167,35 +173,47 @@ pub(crate) async fn placed(
     Ok(placed)
 }
 
+/// The agent that is to start after this step.
+async fn agent_of_step(world: &World, s: &Stepping) -> Result<Option<Agent>> {
+    match s.step.kind {
+        StepKind::PrepareWorkspace => {
+            let mut conn = world.store().read().await?;
+            core::admission::agent_for(&mut conn, &s.context, &s.task).await
+        }
+        _ => Ok(None),
+    }
+}
+
 /// The machine of the task's place, none for this computer. A place whose machine cannot run the task any more goes to
-/// others, and the task asks for another one. Where no agent starts, a machine is chosen now.
+/// others, and the task waits for another one. Where no agent starts, it is the machine that was chosen.
 async fn place(
     world: &World,
     tx: &mut Tx,
     s: &Stepping,
+    alone: Looked,
     effects: &mut Vec<Effect>,
 ) -> Result<std::result::Result<Option<MachineId>, End>> {
-    if let Some(slot) = tx.slots().of(&s.task.id).await? {
+    let agent = core::admission::agent_for(tx, &s.context, &s.task).await?;
+    let slot = tx.slots().of(&s.task.id).await?;
+    if let (Some(agent), Some(slot)) = (&agent, slot) {
         if core::admission::is_place_good(world, tx, s, &slot).await? {
             return Ok(Ok(slot.machine_id));
         }
-        tx.slots_mut().release(&s.task.id).await?;
-        effects.push(Effect::WakeWaiting);
+        return core::admission::give_back(world, tx, s, (agent, &slot), effects).await.map(Err);
     }
-    let agent = match s.step.kind {
-        StepKind::PrepareWorkspace => core::admission::agent_for(tx, &s.context, &s.task).await?,
-        _ => None,
-    };
-    let Some(agent) = agent else {
-        return Ok(match core::admission::place_without_agent(world, tx, s, effects).await? {
-            Decision::Start(machine_id) => Ok(machine_id),
-            Decision::Wait(waiting) => Err(End::Wait(waiting)),
-        });
-    };
-    match core::admission::take_place(world, tx, s, &agent, effects).await? {
-        End::Ok(_) => Ok(Ok(tx.slots().of(&s.task.id).await?.and_then(|slot| slot.machine_id))),
-        end => Ok(Err(end)),
-    }
+    Ok(match (alone, agent) {
+        (Looked::Next(chosen), _) => Ok(chosen.machine),
+        (Looked::Waits(waiting, again), _) => {
+            effects.extend(again.into_iter().map(Effect::from));
+            Err(End::Wait(waiting))
+        }
+        (Looked::Nothing, Some(agent)) => Err(core::admission::stand_in_line(&agent, effects)),
+        // Its agent left meanwhile.
+        (Looked::Nothing, None) => {
+            effects.push(Effect::Kick(s.task.id.clone()));
+            Err(End::Interrupted)
+        }
+    })
 }
 
 /// Writes the end of the step in this transaction, unless the task was moved meanwhile.

@@ -33,6 +33,19 @@ pub struct SlotCount {
     pub count: u32,
 }
 
+const COUNT: &str = "SELECT project_id, agent_id, machine_id, count(*) AS n FROM slots";
+const GROUPS: &str = " GROUP BY project_id, agent_id, machine_id ORDER BY project_id, agent_id, machine_id";
+
+fn read_count(row: &sqlx::sqlite::SqliteRow) -> Result<SlotCount, StoreError> {
+    let c = Columns(row);
+    Ok(SlotCount {
+        project_id: c.text("project_id")?,
+        agent_id: c.text("agent_id")?,
+        machine_id: c.text_opt("machine_id")?,
+        count: c.int("n")?,
+    })
+}
+
 impl Slots<'_> {
     /// The agent whose place a task has.
     ///
@@ -62,46 +75,59 @@ impl Slots<'_> {
         row.as_ref().map(read).transpose()
     }
 
-    /// The places that tasks other than this one have.
+    /// The places that all tasks have.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn counts(&mut self, but: Option<&TaskId>) -> Result<Vec<SlotCount>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT project_id, agent_id, machine_id, count(*) AS n FROM slots WHERE task_id IS NOT ?1
-             GROUP BY project_id, agent_id, machine_id ORDER BY project_id, agent_id, machine_id",
-        )
-        .bind(but.map(TaskId::as_str))
-        .fetch_all(&mut *self.conn)
-        .await?;
-        let read = |row: &sqlx::sqlite::SqliteRow| {
-            let c = Columns(row);
-            Ok(SlotCount {
-                project_id: c.text("project_id")?,
-                agent_id: c.text("agent_id")?,
-                machine_id: c.text_opt("machine_id")?,
-                count: c.int("n")?,
-            })
-        };
-        rows.iter().map(read).collect()
+    pub async fn counts(&mut self) -> Result<Vec<SlotCount>, StoreError> {
+        let sql = [COUNT, GROUPS].concat();
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&mut *self.conn).await?;
+        rows.iter().map(read_count).collect()
     }
 
-    /// The places on machines whose run is still to begin, of tasks other than this one.
+    /// The places of an agent, of a project and on a machine that tasks other than this one have.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn counts_beside(
+        &mut self,
+        task: &TaskId,
+        agent: &AgentId,
+        project: &ProjectId,
+        machine: Option<&MachineId>,
+    ) -> Result<Vec<SlotCount>, StoreError> {
+        let beside = " WHERE (agent_id = ?2 OR project_id = ?3 OR machine_id = ?4) AND task_id <> ?1";
+        let sql = [COUNT, beside, GROUPS].concat();
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(task.as_str())
+            .bind(agent.as_str())
+            .bind(project.as_str())
+            .bind(machine.map(MachineId::as_str))
+            .fetch_all(&mut *self.conn)
+            .await?;
+        rows.iter().map(read_count).collect()
+    }
+
+    /// The places on machines (or on one) whose run is still to begin, of tasks other than this one.
     ///
     /// # Errors
     /// When they cannot be read.
     pub async fn before_their_run(
         &mut self,
         but: Option<&TaskId>,
+        machine: Option<&MachineId>,
     ) -> Result<HashMap<MachineId, u32>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT machine_id, count(*) AS n FROM slots s WHERE machine_id IS NOT NULL AND task_id IS NOT ?1
+        let which = if machine.is_some() { "machine_id = ?2" } else { "machine_id IS NOT NULL" };
+        let sql = format!(
+            "SELECT machine_id, count(*) AS n FROM slots s WHERE {which} AND task_id IS NOT ?1
                AND NOT EXISTS (SELECT 1 FROM executions x WHERE x.task_id = s.task_id AND x.status IN ('starting', 'running', 'waiting'))
              GROUP BY machine_id",
-        )
-        .bind(but.map(TaskId::as_str))
-        .fetch_all(&mut *self.conn)
-        .await?;
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(but.map(TaskId::as_str))
+            .bind(machine.map(MachineId::as_str))
+            .fetch_all(&mut *self.conn)
+            .await?;
         rows.iter().map(|row| Ok((Columns(row).text("machine_id")?, Columns(row).int("n")?))).collect()
     }
 
@@ -136,8 +162,7 @@ impl Slots<'_> {
 }
 
 impl SlotsMut<'_> {
-    /// Gives a task a place of an agent, on a machine or on this computer; a task that has one keeps it there. Its
-    /// project is behind the others now.
+    /// Gives a task a place of an agent, on a machine or on this computer.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -148,7 +173,6 @@ impl SlotsMut<'_> {
         slot: &Slot,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.tx.turns_mut().end(project).await?;
         sqlx::query(
             "INSERT INTO slots (task_id, project_id, agent_id, machine_id, acquired_at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (task_id) DO UPDATE SET agent_id = ?3, machine_id = ?4",
@@ -212,7 +236,11 @@ mod tests {
         assert_eq!(tx.slots().holder(&"u".into()).await.unwrap(), Some("a".into()), "the agent was changed");
         assert_eq!(tx.slots().of(&"u".into()).await.unwrap(), Some(slot("a", Some("m"))));
         let counts = async |tx: &mut crate::Tx, but: Option<TaskId>| {
-            let all = tx.slots().counts(but.as_ref()).await.unwrap();
+            let all = match but {
+                None => tx.slots().counts().await,
+                Some(task) => tx.slots().counts_beside(&task, &"b".into(), &p, Some(&"n".into())).await,
+            };
+            let all = all.unwrap();
             all.into_iter()
                 .map(|it| (it.agent_id.0, it.machine_id.map(|id| id.0), it.count))
                 .collect::<Vec<_>>()
@@ -256,7 +284,12 @@ mod tests {
             tx.slots_mut().take(&id.into(), &"p".into(), &slot("a", Some("m")), Timestamp(1)).await.unwrap();
         }
         let before = async |tx: &mut crate::Tx, but: Option<TaskId>| {
-            tx.slots().before_their_run(but.as_ref()).await.unwrap().get(&MachineId::from("m")).copied()
+            let (all, one) = (
+                tx.slots().before_their_run(but.as_ref(), None).await.unwrap(),
+                tx.slots().before_their_run(but.as_ref(), Some(&"m".into())).await.unwrap(),
+            );
+            assert_eq!(all, one);
+            all.get(&MachineId::from("m")).copied()
         };
         assert_eq!(before(&mut tx, None).await, Some(2));
         assert_eq!(before(&mut tx, Some("t".into())).await, Some(1));

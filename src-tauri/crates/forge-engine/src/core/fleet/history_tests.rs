@@ -1,33 +1,38 @@
 //! Random histories of the real core: store, scheduler, workers, admission and the placing of worktrees. Agents are
-//! rows that the test ends, and nothing else of a step is done. One to five things happen before it is quiet; then no
-//! limit is passed, every run is where its place and its worktree are, and nothing waits that could start.
+//! rows that the test ends, and nothing else of a step is done. One to five things happen before it is quiet; then what
+//! must hold of every history is looked at, in rows alone and without the decision that is tested (`oracle.rs`).
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use forge_model::actor::{Actor, Cause, Via};
 use forge_model::agent::{AdapterKind, Agent};
-use forge_model::execution::{Execution, ExecutionStatus};
-use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
+use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
+use forge_model::ids::{AgentId, ExecutionId, MachineId, ProjectId, TaskId};
 use forge_model::machine::{MachineCaps, MachineQuota, SshConfig};
-use forge_model::task::{HolderKind, RoleHolder};
+use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, WaitReason};
+use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
 use forge_model::workflow::Action;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::{steps::StepRow, tasks::TaskRow};
+use futures::future::BoxFuture;
 use serde_json::json;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{policy::plan, situation::situation};
 use crate::{
-    EngineConfig, IfLocked, MachineChange, World,
+    Clock, EngineConfig, IfLocked, MachineChange, World,
     core::{
         self, contexts,
-        day::day_of,
         moves::Move,
-        scheduler::{self, all_asking, look_for_work, wake_waiting},
+        scheduler::{self, look_for_work, wake_at, wake_waiting},
         testing, workers,
         world::{
             features::{StepSpec, Steps},
@@ -40,12 +45,37 @@ use crate::{
     workspace,
 };
 
+mod oracle;
+
 const TASKS: usize = 40;
 const MACHINES: usize = 4;
 const PROJECTS: usize = 3;
 const AGENTS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(30);
 
+const HOUR: i64 = 3_600_000;
+
+/// A clock that goes, and jumps where it is told to.
+#[derive(Default)]
+struct Jumping {
+    ahead: AtomicI64,
+    jumped: Notify,
+}
+
+impl Clock for Jumping {
+    fn now(&self) -> Timestamp {
+        crate::SystemClock.now().plus_ms(self.ahead.load(Ordering::SeqCst))
+    }
+
+    fn jumped(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.jumped.notified())
+    }
+}
+
+/// A race goes on until its entries are over, whatever its task's agent does.
+const RACE: StepSpec = StepSpec::instant(|_, _, _, _| {
+    Box::pin(async { Ok(End::wait(WaitReason::AgentBusy, "its entries are at work")) })
+});
 const DONE: StepSpec = StepSpec::instant(|_, _, _, _| Box::pin(async { Ok(End::ok()) }));
 const PREPARE: StepSpec = StepSpec::acting(|world, s, cancel| Box::pin(prepare(world, s, cancel)));
 
@@ -55,10 +85,13 @@ fn spec_of(step: &StepRow) -> StepSpec {
         StepKind::Admit | StepKind::Restart | StepKind::ClearBarrier => {
             (registry::features().steps.of_step)(step)
         }
-        StepKind::Action if step.action == Some(Action::DispatchRoleAgent) => {
+        StepKind::Action
+            if matches!(step.action, Some(Action::DispatchRoleAgent | Action::SatisfyDependents)) =>
+        {
             (registry::features().steps.of_step)(step)
         }
         StepKind::PrepareWorkspace => PREPARE,
+        StepKind::Race => RACE,
         _ => DONE,
     }
 }
@@ -114,9 +147,18 @@ impl Rng {
 
 struct History {
     world: World,
+    clock: Arc<Jumping>,
     rng: Rng,
+    /// All that an agent is to work on, but those that were deleted.
     tasks: Vec<TaskId>,
+    /// How many were made of them.
+    made: usize,
+    /// Tasks that no agent works on: raced ones, with their entries, and ordered parts.
+    raced: HashMap<TaskId, Vec<TaskId>>,
+    parts: Vec<TaskId>,
     done: BTreeSet<TaskId>,
+    /// Every run that was ever seen, with where and when it began.
+    seen: HashMap<ExecutionId, (Option<MachineId>, Timestamp)>,
     _dir: tempfile::TempDir,
 }
 
@@ -140,6 +182,8 @@ impl History {
         let dir = tempfile::tempdir().unwrap();
         let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
         config.login_shell = Some("true".into());
+        let clock = Arc::new(Jumping::default());
+        config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         let mut features = registry::features();
         features.steps = Steps { of_step: spec_of, of_action: features.steps.of_action };
         features.launch = |_, _, _| {};
@@ -179,34 +223,126 @@ impl History {
             };
             machine::command::create_machine(&world, new).await.unwrap();
         }
-        Self { world, rng, tasks: Vec::new(), done: BTreeSet::new(), _dir: dir }
+        Self {
+            world,
+            clock,
+            rng,
+            tasks: Vec::new(),
+            made: 0,
+            raced: HashMap::new(),
+            parts: Vec::new(),
+            done: BTreeSet::new(),
+            seen: HashMap::new(),
+            _dir: dir,
+        }
     }
 
-    async fn create(&mut self) {
-        let n = self.tasks.len();
+    /// A task in a project of its own choice, or of its parent.
+    async fn insert(&mut self, tx: &mut forge_store::Tx, of: Option<(&TaskRow, ExecutionMode)>) -> TaskRow {
         let project = ProjectId(format!("p{}", self.rng.next(PROJECTS)));
-        let id = TaskId(format!("t{n:03}"));
-        let mut tx = self.world.store().write().await.unwrap();
+        let project = of.map_or(project, |(parent, _)| parent.project_id.clone());
         let number = tx.projects_mut().take_task_number(&project).await.unwrap();
         let labels: [&[&str]; 5] = [&[], &["gpu"], &["arm"], &["gpu", "arm"], &["m1"]];
         let labels = labels[self.rng.next(5)].iter().map(|label| (*label).to_owned()).collect();
-        let row = TaskRow {
+        let id = TaskId(format!("{project}-{number:03}"));
+        let mut row = TaskRow {
             project_id: project,
             priority: i32::try_from(self.rng.next(3)).unwrap(),
             machines: Some(labels),
             ..testing::task_row(id.clone(), number, "todo", self.world.now())
         };
+        if let Some((parent, mode)) = of {
+            (row.parent_id, row.execution_mode) = (Some(parent.id.clone()), mode);
+            row.race_place = (mode == ExecutionMode::RaceEntry).then_some(number);
+        }
         tx.tasks_mut().insert(&row).await.unwrap();
-        let role =
-            RoleHolder { kind: HolderKind::Agent, id: Some(AgentId(format!("a{}", self.rng.next(AGENTS)))) };
-        tx.roles_mut().put(&id, "coder", Some(&role)).await.unwrap();
-        if n > 0 && self.rng.one_in(4) {
-            let before = self.tasks[self.rng.next(n)].clone();
-            tx.dependencies_mut().insert(&id, &before).await.unwrap();
+        for role in ["coder", "reviewer"] {
+            let agent = Some(AgentId(format!("a{}", self.rng.next(AGENTS))));
+            let holder = RoleHolder { kind: HolderKind::Agent, id: agent };
+            tx.roles_mut().put(&id, role, Some(&holder)).await.unwrap();
+        }
+        row
+    }
+
+    async fn create(&mut self) {
+        let world = self.world.clone();
+        let mut tx = world.store().write().await.unwrap();
+        let row = self.insert(&mut tx, None).await;
+        if !self.tasks.is_empty() && self.rng.one_in(4) {
+            let before = self.tasks[self.rng.next(self.tasks.len())].clone();
+            tx.dependencies_mut().insert(&row.id, &before).await.unwrap();
+        }
+        let part = match self.rng.one_in(6) {
+            true => Some(self.insert(&mut tx, Some((&row, ExecutionMode::OrderedTurn))).await),
+            false => None,
+        };
+        tx.commit().await.unwrap();
+        self.parts.extend(part.map(|part| part.id));
+        self.tasks.push(row.id);
+        self.made += 1;
+        look_for_work(&self.world);
+    }
+
+    /// A task that is raced for, with two entries that begin at once.
+    async fn race(&mut self) {
+        let world = self.world.clone();
+        let mut tx = world.store().write().await.unwrap();
+        let mut raced = self.insert(&mut tx, None).await;
+        let context = contexts::context_of(&world, &mut tx, &raced).await.unwrap();
+        let start = || Move::by("in_progress", "start", Actor::System { cause: Cause::Scheduler });
+        core::transition::apply(&world, &mut tx, &context, &mut raced, start()).await.unwrap();
+        tx.steps_mut().skip_open(&raced.id, "it is raced for", world.now()).await.unwrap();
+        for kind in [StepKind::Race, StepKind::Admit] {
+            let mut step = StepRow::pending(&raced.id, "in_progress", kind, "before_enter");
+            tx.steps_mut().insert(&mut step).await.unwrap();
+        }
+        let mut entries = Vec::new();
+        for _ in 0..2 {
+            let mut entry = self.insert(&mut tx, Some((&raced, ExecutionMode::RaceEntry))).await;
+            let context = contexts::context_of(&world, &mut tx, &entry).await.unwrap();
+            core::transition::apply(&world, &mut tx, &context, &mut entry, start()).await.unwrap();
+            entries.push(entry.id);
         }
         tx.commit().await.unwrap();
-        self.tasks.push(id);
-        look_for_work(&self.world);
+        for id in entries.iter().chain([&raced.id]) {
+            workers::kick(&world, id);
+        }
+        self.made += entries.len();
+        self.tasks.extend(entries.iter().cloned());
+        self.raced.insert(raced.id, entries);
+    }
+
+    /// The clock jumps by some hours, or to another day.
+    async fn jump(&mut self, hours: i64) {
+        self.clock.ahead.fetch_add(hours * HOUR, Ordering::SeqCst);
+        self.clock.jumped.notify_one();
+        // Whoever sleeps until then wakes.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+
+    /// An agent's provider takes nothing for some hours.
+    async fn limit(&mut self) {
+        let until = self.world.now().plus_ms(HOUR * 3);
+        let agent = AgentId(format!("a{}", self.rng.next(AGENTS)));
+        let mut tx = self.world.store().write().await.unwrap();
+        tx.limits_mut().put(&agent, until).await.unwrap();
+        tx.commit().await.unwrap();
+        wake_at(&self.world, until);
+    }
+
+    /// A task that is done is deleted, with its runs.
+    async fn delete(&mut self, id: &TaskId) {
+        let is_of_race = self.raced.values().flatten().any(|entry| entry == id);
+        if !self.done.contains(id) || is_of_race {
+            return;
+        }
+        let mut tx = self.world.store().write().await.unwrap();
+        tx.tasks_mut().delete(id).await.unwrap();
+        tx.commit().await.unwrap();
+        self.tasks.retain(|task| task != id);
+        let left = self.world.store().read().await.unwrap().tasks().of_ids(&self.parts).await.unwrap();
+        self.parts = left.into_iter().filter(|part| part.parent_id.is_some()).map(|part| part.id).collect();
+        wake_waiting(&self.world);
     }
 
     async fn open_runs(&self) -> Vec<Execution> {
@@ -214,21 +350,27 @@ impl History {
         open.into_iter().map(|row| row.execution).collect()
     }
 
-    /// A run ends well, and its task with it.
+    /// A run ends well; its task is reviewed next, or done.
     async fn end(&mut self, mut run: Execution) {
-        let world = &self.world;
+        let world = self.world.clone();
         let mut tx = world.store().write().await.unwrap();
         let mut task = tx.tasks().get(&run.task_id).await.unwrap().unwrap();
-        let context = contexts::context_of(world, &mut tx, &task).await.unwrap();
+        let context = contexts::context_of(&world, &mut tx, &task).await.unwrap();
         run.status = ExecutionStatus::Finished;
         run.finished_at = Some(world.now());
         tx.executions_mut().update(&run).await.unwrap();
-        let mv = Move::by("done", "accept", Actor::System { cause: Cause::Workflow });
-        core::transition::apply(world, &mut tx, &context, &mut task, mv).await.unwrap();
+        let is_reviewed = task.execution_mode != ExecutionMode::RaceEntry
+            && task.status == "in_progress"
+            && self.rng.one_in(2);
+        let to = if is_reviewed { "review" } else { "done" };
+        let mv = Move::by(to, "accept", Actor::System { cause: Cause::Workflow });
+        core::transition::apply(&world, &mut tx, &context, &mut task, mv).await.unwrap();
         tx.commit().await.unwrap();
-        assert!(self.done.insert(task.id.clone()), "{} ended twice", task.id);
-        workers::kick(world, &task.id);
-        wake_waiting(world);
+        if !is_reviewed {
+            assert!(self.done.insert(task.id.clone()), "{} ended twice", task.id);
+        }
+        workers::kick(&world, &task.id);
+        wake_waiting(&world);
     }
 
     /// A run is cut short; another one follows, where its worktree is.
@@ -261,12 +403,15 @@ impl History {
 
     async fn happen(&mut self) {
         let open = self.open_runs().await;
+        for run in &open {
+            self.seen.insert(run.id.clone(), (run.machine_id.clone(), run.started_at));
+        }
         let run = (!open.is_empty()).then(|| open[self.rng.next(open.len())].clone());
         let task = (!self.tasks.is_empty()).then(|| self.tasks[self.rng.next(self.tasks.len())].clone());
-        match (self.rng.next(12), run, task) {
-            (0..=3, _, _) if self.tasks.len() < TASKS => self.create().await,
+        match (self.rng.next(17), run, task) {
+            (0..=3, _, _) if self.made < TASKS => self.create().await,
             (4..=6, Some(run), _) => self.end(run).await,
-            (7, Some(run), _) => self.lose(run).await,
+            (7, Some(run), _) if run.role == ExecutionRole::Coder => self.lose(run).await,
             (8, ..) => {
                 let (n, draining) = (self.rng.next(MACHINES), self.rng.one_in(2));
                 self.drain(n, draining).await;
@@ -280,6 +425,13 @@ impl History {
                 // A closed task cannot be held, which is no matter here.
                 let _ = set_held(&self.world, &task, None, held).await;
             }
+            (11, ..) if self.made + 1 < TASKS => self.race().await,
+            (12, ..) => {
+                let hours = i64::try_from(1 + self.rng.next(30)).unwrap();
+                self.jump(hours).await;
+            }
+            (13, ..) => self.limit().await,
+            (14, _, Some(task)) => self.delete(&task).await,
             (_, _, Some(task)) => self.claim(&task).await,
             _ => {}
         }
@@ -304,44 +456,12 @@ impl History {
         }
     }
 
-    async fn check(&self) {
-        let world = &self.world;
-        let mut conn = world.store().read().await.unwrap();
-        let asking = all_asking(world, &mut conn, true).await.unwrap();
-        let read = situation(world, &mut conn, asking, None).await.unwrap();
-        for it in &read.fleet.machines {
-            let machine = &it.machine;
-            assert!(machine.caps.runs.is_none_or(|cap| it.runs <= cap), "{it:?}");
-            let today = conn.executions().on_machines_since(day_of(world.now()).0).await.unwrap();
-            let to_come = conn.slots().before_their_run(None).await.unwrap();
-            let runs =
-                today.get(&machine.id).map_or(0, |it| it.0) + to_come.get(&machine.id).copied().unwrap_or(0);
-            assert!(machine.quota.runs_per_day.is_none_or(|most| runs <= most), "{runs} today: {it:?}");
-        }
-        assert!(read.fleet.agents.values().all(|it| it.taken <= it.most), "{:?}", read.fleet.agents);
-        assert!(read.fleet.projects.values().all(|it| it.taken <= it.most), "{:?}", read.fleet.projects);
-        let mut running = BTreeSet::new();
-        for run in self.open_runs().await {
-            assert!(running.insert(run.task_id.clone()), "{} runs twice", run.task_id);
-            let slot = conn.slots().of(&run.task_id).await.unwrap().expect("a run without a place");
-            let workspace = conn.workspaces().last(&run.task_id).await.unwrap().unwrap();
-            assert_eq!((&slot.machine_id, &slot.machine_id), (&run.machine_id, &workspace.machine_id));
-            let task = conn.tasks().get(&run.task_id).await.unwrap().unwrap();
-            assert_eq!(run.machine_id.is_some(), task.machines.is_some_and(|labels| !labels.is_empty()));
-        }
-        let decided = plan(read.fleet.clone(), &read.waiters(), world.now());
-        let forgotten: Vec<_> = decided.starts.iter().map(|at| &read.asking[*at].0.row).collect();
-        assert!(forgotten.is_empty(), "could start and nobody wakes it: {forgotten:#?}");
-        for (it, _) in &read.asking {
-            assert!(it.row.waiting.is_some(), "waits and does not say for what: {:#?}", it.row);
-        }
-    }
-
     /// Everything that holds something up ends, and then all runs do.
     async fn finish(&mut self) {
-        while self.tasks.len() < TASKS {
+        while self.made < TASKS {
             self.create().await;
         }
+        self.jump(48).await;
         for n in 0..MACHINES {
             let quota = Some(MachineQuota::default());
             self.change(n, MachineChange { draining: Some(false), quota, ..MachineChange::default() }).await;
@@ -352,13 +472,13 @@ impl History {
         for task in self.tasks.clone() {
             let _ = set_held(&self.world, &task, None, false).await;
         }
-        for _ in 0..TASKS {
+        for _ in 0..3 * TASKS {
             self.quiet().await;
             self.check().await;
             for run in self.open_runs().await {
                 self.end(run).await;
             }
-            if self.done.len() == TASKS {
+            if self.done.len() >= TASKS {
                 return;
             }
         }

@@ -113,6 +113,7 @@ pub fn fitness(required: &[String], candidate: &Candidate) -> (bool, String) {
         .collect();
     match (lacks.as_slice(), candidate.obstacle()) {
         ([], None) => (true, format!("can run it: {}", candidate.at_work())),
+        ([], Some(WaitFor::Spent)) => (false, candidate.spent()),
         ([], Some(obstacle)) => (false, candidate.told(obstacle)),
         ([label], _) => (false, format!("lacks the label {label}")),
         (labels, _) => (false, format!("lacks the labels {}", labels.join(", "))),
@@ -170,7 +171,7 @@ impl Candidate {
     pub(crate) fn obstacle_to_its_own(&self) -> Option<WaitFor> {
         if self.is_unreachable {
             Some(WaitFor::Unreachable)
-        } else if self.spent().is_some() {
+        } else if self.is_spent() {
             Some(WaitFor::Spent)
         } else if self.machine.caps.runs.is_some_and(|cap| self.runs >= cap) {
             Some(WaitFor::Full)
@@ -179,20 +180,26 @@ impl Candidate {
         }
     }
 
-    /// Which quota of the day is used up, in words.
-    fn spent(&self) -> Option<String> {
+    /// Whether it has run today what it may.
+    pub(crate) fn is_spent(&self) -> bool {
         let quota = &self.machine.quota;
-        let runs = quota.runs_per_day.filter(|most| self.today.runs >= *most);
-        let runs = runs
-            .map(|most| format!("has had {} today, as many as it may", counted(most.into(), "run", "runs")));
-        runs.or_else(|| {
-            let most = quota.micro_usd_per_day.filter(|most| self.today.micro_usd >= *most)?;
-            Some(format!(
-                "its runs have cost {} today, of at most {}",
-                dollars(self.today.micro_usd),
-                dollars(most)
-            ))
-        })
+        quota.runs_per_day.is_some_and(|most| self.today.runs >= most)
+            || quota.micro_usd_per_day.is_some_and(|most| self.today.micro_usd >= most)
+    }
+
+    /// What was run today of what may, in words.
+    fn spent(&self) -> String {
+        let runs = self.machine.quota.runs_per_day.filter(|most| self.today.runs >= *most);
+        match (runs, self.machine.quota.micro_usd_per_day) {
+            (Some(most), _) => {
+                format!("has had {} today, as many as it may", counted(most.into(), "run", "runs"))
+            }
+            (None, Some(most)) => {
+                let cost = dollars(self.today.micro_usd);
+                format!("its runs have cost {cost} today, of at most {}", dollars(most))
+            }
+            (None, None) => "has run today what it may".to_owned(),
+        }
     }
 
     /// What keeps runs from it, in words.
@@ -201,7 +208,7 @@ impl Candidate {
             WaitFor::NoMachine => "lacks the labels".to_owned(),
             WaitFor::Draining => "is draining, so nothing new starts there".to_owned(),
             WaitFor::Full => "runs as many agents as it may".to_owned(),
-            WaitFor::Spent => self.spent().unwrap_or_default(),
+            WaitFor::Spent => "has run today what it may".to_owned(),
             WaitFor::Unreachable => match (self.machine.kind, &self.machine.contact_error) {
                 // There is no way to it that could be cut: something is wrong.
                 (MachineKind::Container, Some(fault)) => fault.message.clone(),

@@ -1,24 +1,30 @@
 //! Who is next, and where: the decision for all tasks that wait, as a function of what is taken.
 //!
-//! - Within a project: what was begun before what was not; then by priority and age, where a day of waiting counts as
-//!   much as a level of priority, so that nothing is passed for ever.
+//! - Within a project: what was begun before what was not; then by priority, which rises by a level with each day of
+//!   waiting, by at most [`RAISE_MOST`]; then by age. After [`BY_RANK`] places in a row that went by this order, the next
+//!   one goes to the task that has waited longest, if it has waited for more than a day, so that nothing is passed for ever.
 //! - Between projects: the one with the fewest places where the task would run (on its machine, else of its agent), and
-//!   of equals the one whose last turn is the longest ago. A task that has waited for more than a day goes before those
-//!   shares, so that runs that last long elsewhere do not keep a project off.
+//!   of equals the one whose last turn is the longest ago. The age of a task does not matter there.
 //! - A task that cannot run now keeps nobody behind it: whatever fits goes first.
 
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::HashMap};
 
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::machine::{Machine, MachineContact};
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::time::Timestamp;
-use forge_store::table::slots::Slot;
+use forge_store::table::{slots::Slot, turns::Turn};
 
 use super::placement::{Candidate, WaitFor, waiting};
 
 /// A day, in milliseconds.
 const DAY: i64 = 24 * 3_600_000;
+
+/// By how many levels of priority age raises a task at most.
+const RAISE_MOST: i64 = 2;
+
+/// How many places of a project in a row go by rank while one of its tasks has waited for more than a day.
+const BY_RANK: u32 = 3;
 
 /// What is there and what of it is taken.
 #[derive(Debug, Clone)]
@@ -66,8 +72,8 @@ pub(crate) struct ProjectPlaces {
     pub is_paused: bool,
     /// What keeps all of its tasks from starting.
     pub obstacle: Option<Waiting>,
-    /// When it was given a place last, as a number that rises.
-    pub turn: u64,
+    /// When it was given a place last, and how many since one went by age.
+    pub turn: Turn,
 }
 
 /// A task that waits for a place.
@@ -82,9 +88,9 @@ pub(crate) struct Waiter {
     pub is_held: bool,
     /// Whether something must be done before it.
     pub is_open: bool,
+    /// Whether its own limit of cost is reached, which its start tells: no obstacle of its project keeps it from that.
+    pub is_past_its_limit: bool,
     pub wants: Wants,
-    /// The machine that was chosen for it before, which is preferred.
-    pub planned: Option<MachineId>,
 }
 
 /// Where a task is to run.
@@ -102,21 +108,23 @@ pub(crate) enum Wants {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     is_new: bool,
-    due: i64,
+    level: Reverse<i64>,
+    since: Timestamp,
     race_place: u32,
     number: u32,
 }
 
 impl Rank {
-    /// The rank of a task; the lowest is first.
+    /// The rank of a task that has waited since a time; the lowest is first.
     pub(crate) fn of(
         is_begun: bool,
         priority: i32,
-        since: Timestamp,
+        (since, now): (Timestamp, Timestamp),
         (race_place, number): (Option<u32>, u32),
     ) -> Self {
-        let due = since.0.saturating_sub(i64::from(priority).saturating_mul(DAY));
-        Self { is_new: !is_begun, due, race_place: race_place.unwrap_or(0), number }
+        let raise = (now.since(since) / DAY).clamp(0, RAISE_MOST);
+        let level = Reverse(i64::from(priority) + raise);
+        Self { is_new: !is_begun, level, since, race_place: race_place.unwrap_or(0), number }
     }
 }
 
@@ -129,50 +137,45 @@ pub(crate) enum Decision {
     Wait(Waiting),
 }
 
+/// A place that is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// Whose it is, among those that wait.
+    pub at: usize,
+    /// Whether it went to the task that had waited longest, whatever its rank.
+    pub by_age: bool,
+}
+
 /// The decision for all.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// For each task, in their order.
     pub decisions: Vec<Decision>,
     /// Those that are given a place, in the order in which they are.
-    pub starts: Vec<usize>,
+    pub starts: Vec<Start>,
     /// What is there then.
     pub fleet: Fleet,
 }
 
 /// Decides for all tasks that wait.
 pub(crate) fn plan(fleet: Fleet, waiters: &[Waiter], now: Timestamp) -> Plan {
-    let mut queues = queues(waiters);
+    let mut queues = queues(waiters, now);
     let mut planning = Planning::of(fleet, waiters);
     let mut decisions: Vec<Option<Decision>> = vec![None; waiters.len()];
     let mut starts = Vec::new();
     loop {
-        let mut first: Option<(Turn<'_>, usize, Place)> = None;
+        let mut first: Option<(Precedence<'_>, Start, Place)> = None;
         for queue in &mut queues {
-            // What cannot be given a place now cannot later in this pass: places only become fewer.
-            while let Some(at) = queue.last().copied() {
-                match planning.place_for(&waiters[at]) {
-                    Err(waiting) => {
-                        decisions[at] = Some(Decision::Wait(waiting));
-                        queue.pop();
-                    }
-                    Ok(place) => {
-                        let turn = planning.turn_of(&waiters[at], &place, now);
-                        if first.as_ref().is_none_or(|(earlier, ..)| turn < *earlier) {
-                            first = Some((turn, at, place));
-                        }
-                        break;
-                    }
-                }
+            let Some((start, place)) = planning.next_of(queue, waiters, &mut decisions) else { continue };
+            let turn = planning.turn_of(&waiters[start.at], &place);
+            if first.as_ref().is_none_or(|(earlier, ..)| turn < *earlier) {
+                first = Some((turn, start, place));
             }
         }
-        let Some((_, at, place)) = first else { break };
-        planning.take(&waiters[at], &place);
-        decisions[at] = Some(Decision::Start(planning.machine_of(place)));
-        starts.push(at);
-        if let Some(queue) = queues.iter_mut().find(|queue| queue.last() == Some(&at)) {
-            queue.pop();
-        }
+        let Some((_, start, place)) = first else { break };
+        planning.take(&waiters[start.at], start.by_age, &place);
+        decisions[start.at] = Some(Decision::Start(planning.machine_of(place)));
+        starts.push(start);
     }
     // Each was decided on: the loop ends when no queue has anything left.
     let undecided = || Decision::Wait(wait(WaitReason::AgentBusy, "waits for its turn"));
@@ -180,17 +183,26 @@ pub(crate) fn plan(fleet: Fleet, waiters: &[Waiter], now: Timestamp) -> Plan {
     Plan { decisions, starts, fleet: planning.fleet }
 }
 
-/// The tasks of each project, the first one last.
-fn queues(waiters: &[Waiter]) -> Vec<Vec<usize>> {
+/// The tasks of a project, in two orders; the first one is last.
+struct Queue {
+    by_rank: Vec<usize>,
+    /// Those alone that have waited for more than a day.
+    by_age: Vec<usize>,
+}
+
+fn queues(waiters: &[Waiter], now: Timestamp) -> Vec<Queue> {
     let mut by_project: HashMap<&ProjectId, Vec<usize>> = HashMap::new();
     for (at, waiter) in waiters.iter().enumerate() {
         by_project.entry(&waiter.project).or_default().push(at);
     }
-    let mut queues: Vec<Vec<usize>> = by_project.into_values().collect();
-    for queue in &mut queues {
-        queue.sort_by_key(|at| std::cmp::Reverse((waiters[*at].rank, &waiters[*at].task)));
-    }
-    queues
+    let queue = |mut by_rank: Vec<usize>| {
+        by_rank.sort_by_key(|at| Reverse((waiters[*at].rank, &waiters[*at].task)));
+        let is_late = |at: &usize| now.since(waiters[*at].since) > DAY;
+        let mut by_age: Vec<usize> = by_rank.iter().copied().filter(is_late).collect();
+        by_age.sort_by_key(|at| Reverse((waiters[*at].since, waiters[*at].rank, &waiters[*at].task)));
+        Queue { by_rank, by_age }
+    };
+    by_project.into_values().map(queue).collect()
 }
 
 /// Where a task can be given a place.
@@ -202,7 +214,7 @@ enum Place {
 }
 
 /// The order between projects; the lowest is first.
-type Turn<'w> = (bool, u32, u64, Rank, &'w ProjectId);
+type Precedence<'w> = (u32, u64, Rank, &'w ProjectId);
 
 struct Planning<'w> {
     fleet: Fleet,
@@ -224,8 +236,32 @@ impl<'w> Planning<'w> {
                 });
             }
         }
-        let next_turn = fleet.projects.values().map(|it| it.turn).max().unwrap_or(0) + 1;
+        let next_turn = fleet.projects.values().map(|it| it.turn.turn).max().unwrap_or(0) + 1;
         Self { fleet, chosen: HashMap::new(), labelled, next_turn }
+    }
+
+    /// The task of a project that is next, with its place. Whatever cannot be given one is decided on: places only become
+    /// fewer, so that it cannot later on either.
+    fn next_of(
+        &mut self,
+        queue: &mut Queue,
+        waiters: &'w [Waiter],
+        decisions: &mut [Option<Decision>],
+    ) -> Option<(Start, Place)> {
+        let first = queue.by_rank.last().and_then(|at| self.fleet.projects.get(&waiters[*at].project));
+        let goes_by_age = first.is_some_and(|project| project.turn.passed >= BY_RANK);
+        for (by_age, list) in [(true, &mut queue.by_age), (false, &mut queue.by_rank)] {
+            while let Some(at) = list.last().copied().filter(|_| goes_by_age || !by_age) {
+                if decisions[at].is_none() {
+                    match self.place_for(&waiters[at]) {
+                        Ok(place) => return Some((Start { at, by_age }, place)),
+                        Err(waiting) => decisions[at] = Some(Decision::Wait(waiting)),
+                    }
+                }
+                list.pop();
+            }
+        }
+        None
     }
 
     /// Where a task can be given a place now.
@@ -251,7 +287,7 @@ impl<'w> Planning<'w> {
             let message = format!("the provider of {} is rate limited", agent.name);
             return Err(Waiting { until: Some(until), ..wait(WaitReason::RateLimited, message) });
         }
-        let obstacle = project.obstacle.clone();
+        let obstacle = project.obstacle.clone().filter(|_| !waiter.is_past_its_limit);
         let busy = busy(agent, project);
         let place = self.machine_for(waiter)?;
         match obstacle.or(busy) {
@@ -264,14 +300,7 @@ impl<'w> Planning<'w> {
         match &waiter.wants {
             Wants::Here => Ok(Place::Here),
             Wants::Its(id, contact) => self.its_machine(id, contact.as_deref()),
-            Wants::Labels(labels) => {
-                let planned = waiter.planned.as_ref();
-                let planned = planned.and_then(|id| self.index_of(id)).filter(|at| {
-                    let candidate = &self.fleet.machines[*at];
-                    candidate.machine.has_labels(labels) && candidate.obstacle().is_none()
-                });
-                planned.map_or_else(|| self.least_loaded(labels), Ok).map(Place::On)
-            }
+            Wants::Labels(labels) => self.least_loaded(labels).map(Place::On),
         }
     }
 
@@ -320,8 +349,7 @@ impl<'w> Planning<'w> {
         self.fleet.machines.iter().position(|it| it.machine.id == *id)
     }
 
-    fn turn_of(&self, waiter: &'w Waiter, place: &Place, now: Timestamp) -> Turn<'w> {
-        let is_patient = now.since(waiter.since) <= DAY;
+    fn turn_of(&self, waiter: &'w Waiter, place: &Place) -> Precedence<'w> {
         let share = match place {
             Place::Here | Place::Gone(_) => {
                 self.fleet.agents.get(&waiter.agent).and_then(|agent| agent.here.get(&waiter.project))
@@ -331,12 +359,12 @@ impl<'w> Planning<'w> {
                 self.fleet.on_machines.get(&(machine, waiter.project.clone()))
             }
         };
-        let share = share.copied().filter(|_| is_patient).unwrap_or(0);
-        let turn = self.fleet.projects.get(&waiter.project).map_or(0, |project| project.turn);
-        (is_patient, share, turn, waiter.rank, &waiter.project)
+        let share = share.copied().unwrap_or(0);
+        let turn = self.fleet.projects.get(&waiter.project).map_or(0, |project| project.turn.turn);
+        (share, turn, waiter.rank, &waiter.project)
     }
 
-    fn take(&mut self, waiter: &Waiter, place: &Place) {
+    fn take(&mut self, waiter: &Waiter, by_age: bool, place: &Place) {
         if let Some(agent) = self.fleet.agents.get_mut(&waiter.agent) {
             agent.taken += 1;
             if !matches!(place, Place::On(_)) {
@@ -345,7 +373,8 @@ impl<'w> Planning<'w> {
         }
         if let Some(project) = self.fleet.projects.get_mut(&waiter.project) {
             project.taken += 1;
-            project.turn = self.next_turn;
+            let passed = if by_age { 0 } else { project.turn.passed + 1 };
+            project.turn = Turn { turn: self.next_turn, passed };
             self.next_turn += 1;
         }
         if let Place::On(at) = place {
@@ -380,6 +409,18 @@ pub(crate) fn still_fits(fleet: &Fleet, waiter: &Waiter, slot: &Slot) -> bool {
         // Whoever needs a machine that cannot be reached waits for it.
         (Wants::Its(its, _), Some(id)) => its == id,
         (Wants::Here, Some(_)) | (Wants::Labels(_) | Wants::Its(..), None) => false,
+    }
+}
+
+/// Whether a machine that could run a task has run on this day what it may: on the next day it may again.
+pub(crate) fn is_spent_for(fleet: &Fleet, waiter: &Waiter) -> bool {
+    let is_spent = |wanted: &dyn Fn(&Machine) -> bool| {
+        fleet.machines.iter().any(|it| it.is_spent() && wanted(&it.machine))
+    };
+    match &waiter.wants {
+        Wants::Here => false,
+        Wants::Labels(labels) => is_spent(&|machine| machine.has_labels(labels)),
+        Wants::Its(id, _) => is_spent(&|machine| machine.id == *id),
     }
 }
 

@@ -11,10 +11,11 @@ use super::{
     placement::fitness,
     policy::{Decision, Fleet, Waiter, Wants, plan},
     situation::{Asking, situation},
+    waiting::{Whose, who_waits},
 };
 use crate::{
     World,
-    core::{lineage::is_ordered, load::load, scheduler::all_asking},
+    core::{lineage::is_ordered, load::load},
     error::Result,
 };
 
@@ -36,9 +37,8 @@ pub(crate) async fn placement(world: &World, id: &TaskId) -> Result<TaskPlacemen
         return Ok(told(id, PlacementVerdict::Rests, reason));
     }
     // Also where this engine starts nothing: another one will.
-    let mut asking = all_asking(world, &mut conn, true).await?;
-    if !asking.iter().any(|it| it.row.id == *id && (it.is_begun || it.agent().is_some())) {
-        asking.retain(|it| it.row.id != *id);
+    let mut asking = who_waits(world, &mut conn, Whose::Everyones).await?.asking;
+    if !asking.iter().any(|it| it.row.id == *id) {
         let state = context.workflow.state(&task.status);
         let row = conn
             .tasks()
@@ -54,7 +54,7 @@ pub(crate) async fn placement(world: &World, id: &TaskId) -> Result<TaskPlacemen
             conn.dependencies().of_tasks(std::slice::from_ref(id)).await?.remove(id).unwrap_or_default();
         asking.push(it);
     }
-    let read = situation(world, &mut conn, asking, None).await?;
+    let read = situation(world, &mut conn, asking).await?;
     let Some(at) = read.asking.iter().position(|(it, _)| it.row.id == *id) else {
         let role = context.work_role().unwrap_or("that works");
         let reason = format!("no agent has the role {role}: assign one");

@@ -1,4 +1,7 @@
 //! Reads what the decision depends on: machines, agents and projects with what is taken of them, and the tasks that wait.
+//!
+//! All of it is read for the pass and the preview, on a connection that reads alone ([`situation`]). The transaction that
+//! gives a place reads what concerns that place ([`situation_of_one`]): how many tasks wait does not matter there.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,7 +13,7 @@ use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::machine::{Machine, MachineKind, required};
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::ReadConnection;
-use forge_store::table::tasks::QueuedTask;
+use forge_store::table::{slots::SlotCount, tasks::QueuedTask};
 
 use super::{
     placement::{Candidate, Today},
@@ -20,11 +23,13 @@ use crate::{
     World,
     core::{
         context::ProjectContext, day::day_of, lent_folders, location::contacts, prerequisites::is_done_state,
+        world::features::Obstacle,
     },
     error::Result,
 };
 
 /// A task as it was read, with its project.
+#[derive(Clone)]
 pub(crate) struct Asking {
     pub row: QueuedTask,
     /// The project, as the task sees it.
@@ -60,6 +65,11 @@ impl Asking {
         Self { row, context: Arc::clone(context), is_begun: false, role, needs: Vec::new() }
     }
 
+    /// A task of which no agent is to start.
+    pub(crate) fn nobodys(row: QueuedTask, context: &Arc<ProjectContext>) -> Self {
+        Self { row, context: Arc::clone(context), is_begun: true, role: None, needs: Vec::new() }
+    }
+
     /// The agent that is to start.
     pub(crate) fn agent(&self) -> Option<&AgentId> {
         let role = self.role.as_deref()?;
@@ -71,14 +81,18 @@ impl Asking {
         let cancelled = &self.context.workflow.cancellation_state;
         self.needs.iter().find(|(_, state)| state == cancelled).map(|(task, _)| task)
     }
+
+    /// The task whose costs are its own: an entry's are those of the task that it is raced for.
+    fn payer(&self) -> &TaskId {
+        self.row.parent_id.as_ref().filter(|_| self.row.is_entry).unwrap_or(&self.row.id)
+    }
 }
 
-/// Reads the situation of these tasks; places of the task `but` are counted as free.
+/// Reads the situation of these tasks. A project that cannot be read is left out with its tasks, which the log tells.
 pub(crate) async fn situation(
     world: &World,
     conn: &mut ReadConnection,
-    asking: Vec<Asking>,
-    but: Option<&TaskId>,
+    mut asking: Vec<Asking>,
 ) -> Result<Situation> {
     let mut agents = HashMap::new();
     let wanted: HashSet<AgentId> = asking.iter().filter_map(|it| it.agent().cloned()).collect();
@@ -89,63 +103,149 @@ pub(crate) async fn situation(
     for it in &asking {
         contexts.entry(it.row.project_id.clone()).or_insert_with(|| Arc::clone(&it.context));
     }
-    let fleet = fleet(world, conn, (&agents, &contexts), but).await?;
-    let (mut waiting, mut others) = (Vec::new(), Vec::new());
+    let mut obstacles = HashMap::new();
+    for (id, context) in &contexts {
+        match obstacle_of(world, conn, context).await {
+            Ok(found) => drop(obstacles.insert(id.clone(), found)),
+            Err(error) => {
+                tracing::error!(project = %id, %error, "failed to see what keeps a project from starting");
+            }
+        }
+    }
+    asking.retain(|it| obstacles.contains_key(&it.row.project_id));
+    let mut fleet = Fleet::empty(day_of(world.now()).1);
+    fleet.machines = machines(world, conn).await?;
+    let limits: HashMap<_, _> = conn.limits().list().await?.into_iter().collect();
+    fleet.agents = agents
+        .iter()
+        .map(|(id, agent)| (id.clone(), places_of_agent(world, agent, limits.get(id).copied())))
+        .collect();
+    let turns = conn.turns().all().await?;
+    for (id, context) in contexts {
+        let obstacle = obstacles.get(&id).cloned().flatten().map(|obstacle| obstacle.waiting);
+        let turn = turns.get(&id).copied().unwrap_or_default();
+        let places = ProjectPlaces { obstacle, turn, ..places_of_project(&context) };
+        fleet.projects.insert(id, places);
+    }
+    count_taken(&mut fleet, conn.slots().counts().await?);
     let machines_of: HashMap<&AgentId, Option<Vec<String>>> =
         agents.iter().map(|(id, agent)| (id, Profile::of(agent).machines)).collect();
+    let (mut waiting, mut others) = (Vec::new(), Vec::new());
     for it in asking {
         let Some((agent, of_agent)) = it.agent().and_then(|id| machines_of.get_key_value(id)) else {
             others.push(it);
             continue;
         };
-        let wants = wants(world, conn, &it, of_agent.as_deref(), &fleet).await?;
-        let waiter = waiter(&it, (*agent).clone(), wants);
+        let wants = wants(world, conn, &it, of_agent.as_deref(), &fleet.machines).await?;
+        let obstacle = obstacles.get(&it.row.project_id).and_then(Option::as_ref);
+        let is_past_its_limit = obstacle.is_some_and(|obstacle| obstacle.spares.contains(it.payer()));
+        let waiter = Waiter { is_past_its_limit, ..waiter(world, &it, (*agent).clone(), wants) };
         waiting.push((it, waiter));
     }
     Ok(Situation { fleet, asking: waiting, others })
 }
 
-impl Situation {
-    /// The situation of a task that needs a place for its worktree and none of an agent.
-    pub(crate) async fn of_nobody(
-        world: &World,
-        conn: &mut ReadConnection,
-        it: Asking,
-        of_agent: Option<&[String]>,
-    ) -> Result<Self> {
-        let contexts = HashMap::from([(it.row.project_id.clone(), Arc::clone(&it.context))]);
-        let task = it.row.id.clone();
-        let mut fleet = fleet(world, conn, (&HashMap::new(), &contexts), Some(&task)).await?;
-        // Whoever works there is no agent: what agents wait for does not matter.
-        let nobody = AgentId::from("");
-        fleet.agents.insert(nobody.clone(), AgentPlaces { most: u32::MAX, ..AgentPlaces::default() });
-        fleet.projects.values_mut().for_each(|project| {
-            *project = ProjectPlaces { most: u32::MAX, ..ProjectPlaces::default() };
-        });
-        let wants = wants(world, conn, &it, of_agent, &fleet).await?;
-        let waiter = Waiter { is_held: false, ..waiter(&it, nobody, wants) };
-        Ok(Self { fleet, asking: vec![(it, waiter)], others: Vec::new() })
+/// Reads what concerns one task on one machine (none: on this computer), its own place left out. None when its agent is
+/// gone. What a day has cost is no part of it: that is read with the situation of all.
+pub(crate) async fn situation_of_one(
+    world: &World,
+    conn: &mut ReadConnection,
+    it: Asking,
+    machine: Option<&MachineId>,
+) -> Result<Option<(Fleet, Waiter)>> {
+    let Some(id) = it.agent().cloned() else { return Ok(None) };
+    let Some(agent) = conn.agents().get(&id).await? else { return Ok(None) };
+    let (task, project) = (it.row.id.clone(), it.row.project_id.clone());
+    let mut fleet = Fleet::empty(day_of(world.now()).1);
+    if let Some(machine) = machine {
+        fleet.machines.extend(one_machine(world, conn, machine, &task).await?);
     }
+    let limited_until = conn.limits().of(&id).await?;
+    fleet.agents.insert(id.clone(), places_of_agent(world, &agent, limited_until));
+    fleet.projects.insert(project.clone(), places_of_project(&it.context));
+    count_taken(&mut fleet, conn.slots().counts_beside(&task, &id, &project, machine).await?);
+    let of_agent = Profile::of(&agent).machines;
+    let wants = wants(world, conn, &it, of_agent.as_deref(), &fleet.machines).await?;
+    let waiter = waiter(world, &it, id, wants);
+    Ok(Some((fleet, waiter)))
+}
 
+/// Reads the situation of a task that needs a machine for its worktree, and no place of an agent.
+pub(crate) async fn situation_of_nobody(
+    world: &World,
+    conn: &mut ReadConnection,
+    it: Asking,
+    of_agent: Option<&[String]>,
+) -> Result<(Fleet, Waiter)> {
+    let mut fleet = Fleet::empty(day_of(world.now()).1);
+    fleet.machines = machines(world, conn).await?;
+    count_taken(&mut fleet, conn.slots().counts().await?);
+    // Whoever works there is no agent: what agents wait for does not matter.
+    let nobody = AgentId::from("");
+    fleet.agents.insert(nobody.clone(), AgentPlaces { most: u32::MAX, ..AgentPlaces::default() });
+    let project = ProjectPlaces { most: u32::MAX, ..ProjectPlaces::default() };
+    fleet.projects.insert(it.row.project_id.clone(), project);
+    let wants = wants(world, conn, &it, of_agent, &fleet.machines).await?;
+    let waiter = Waiter { is_held: false, ..waiter(world, &it, nobody, wants) };
+    Ok((fleet, waiter))
+}
+
+impl Situation {
     /// What is decided on, in the order of `asking`.
     pub(crate) fn waiters(&self) -> Vec<Waiter> {
         self.asking.iter().map(|(_, waiter)| waiter.clone()).collect()
     }
 }
 
-fn waiter(it: &Asking, agent: AgentId, wants: Wants) -> Waiter {
+async fn obstacle_of(
+    world: &World,
+    conn: &mut ReadConnection,
+    context: &ProjectContext,
+) -> Result<Option<Obstacle>> {
+    for look in &world.features().moments.obstacle {
+        if let Some(obstacle) = look(world, conn, context).await? {
+            return Ok(Some(obstacle));
+        }
+    }
+    Ok(None)
+}
+
+fn places_of_agent(
+    world: &World,
+    agent: &Agent,
+    limited_until: Option<forge_model::time::Timestamp>,
+) -> AgentPlaces {
+    AgentPlaces {
+        name: agent.name.clone(),
+        most: agent.max_concurrent,
+        is_paused: agent.paused,
+        limited_until: limited_until.filter(|until| *until > world.now()),
+        ..AgentPlaces::default()
+    }
+}
+
+fn places_of_project(context: &ProjectContext) -> ProjectPlaces {
+    ProjectPlaces {
+        most: context.settings.max_concurrent,
+        is_paused: context.project.paused,
+        ..ProjectPlaces::default()
+    }
+}
+
+/// A task as it is decided on. It has waited since it entered its state, begun or not.
+fn waiter(world: &World, it: &Asking, agent: AgentId, wants: Wants) -> Waiter {
     let row = &it.row;
-    let since = if it.is_begun { row.status_since } else { row.created_at };
+    let since = row.status_since;
     Waiter {
         task: row.id.clone(),
         project: row.project_id.clone(),
         agent,
-        rank: Rank::of(it.is_begun, row.priority, since, (row.race_place, row.number)),
-        since: row.status_since,
+        rank: Rank::of(it.is_begun, row.priority, (since, world.now()), (row.race_place, row.number)),
+        since,
         is_held: row.held,
         is_open: it.needs.iter().any(|(_, state)| !is_done_state(&it.context, state)),
+        is_past_its_limit: false,
         wants,
-        planned: None,
     }
 }
 
@@ -155,11 +255,11 @@ async fn wants(
     conn: &mut ReadConnection,
     it: &Asking,
     of_agent: Option<&[String]>,
-    fleet: &Fleet,
+    machines: &[Candidate],
 ) -> Result<Wants> {
     if let Some(workspace) = &it.row.workspace {
         if let Some(id) = &workspace.machine_id {
-            let machine = fleet.machines.iter().map(|it| &it.machine).find(|machine| machine.id == *id);
+            let machine = machines.iter().map(|it| &it.machine).find(|machine| machine.id == *id);
             let contact = match machine {
                 Some(machine) => contact_of_its_own(world, conn, machine, &it.row.id).await?,
                 None => None,
@@ -190,51 +290,10 @@ async fn contact_of_its_own(
     Ok(is_there.then(|| Box::new(contacts::with_contact_of(world, machine.clone(), task))))
 }
 
-async fn fleet(
-    world: &World,
-    conn: &mut ReadConnection,
-    (agents, contexts): (&HashMap<AgentId, Agent>, &HashMap<ProjectId, Arc<ProjectContext>>),
-    but: Option<&TaskId>,
-) -> Result<Fleet> {
-    let mut fleet = Fleet::empty(day_of(world.now()).1);
-    fleet.machines = machines(world, conn, but).await?;
-    let limits: HashMap<_, _> = conn.limits().list().await?.into_iter().collect();
-    for (id, agent) in agents {
-        let places = AgentPlaces {
-            name: agent.name.clone(),
-            most: agent.max_concurrent,
-            is_paused: agent.paused,
-            limited_until: limits.get(id).copied().filter(|until| *until > world.now()),
-            ..AgentPlaces::default()
-        };
-        fleet.agents.insert(id.clone(), places);
-    }
-    let turns = conn.turns().all().await?;
-    for (id, context) in contexts {
-        let mut obstacle = None;
-        for look in &world.features().moments.obstacle {
-            obstacle = look(world, conn, context).await?;
-            if obstacle.is_some() {
-                break;
-            }
-        }
-        let places = ProjectPlaces {
-            most: context.settings.max_concurrent,
-            taken: 0,
-            is_paused: context.project.paused,
-            obstacle,
-            turn: turns.get(id).copied().unwrap_or(0),
-        };
-        fleet.projects.insert(id.clone(), places);
-    }
-    count_taken(&mut fleet, conn, but).await?;
-    Ok(fleet)
-}
-
-async fn count_taken(fleet: &mut Fleet, conn: &mut ReadConnection, but: Option<&TaskId>) -> Result<()> {
+fn count_taken(fleet: &mut Fleet, counts: Vec<SlotCount>) {
     let indices: HashMap<MachineId, usize> =
         fleet.machines.iter().enumerate().map(|(at, it)| (it.machine.id.clone(), at)).collect();
-    for slot in conn.slots().counts(but).await? {
+    for slot in counts {
         if let Some(agent) = fleet.agents.get_mut(&slot.agent_id) {
             agent.taken += slot.count;
             if slot.machine_id.is_none() {
@@ -251,24 +310,46 @@ async fn count_taken(fleet: &mut Fleet, conn: &mut ReadConnection, but: Option<&
             *fleet.on_machines.entry((id, slot.project_id)).or_default() += slot.count;
         }
     }
-    Ok(())
 }
 
 /// The machines with what is known of the contact with them and what counts for their quotas. Runs are still to be
 /// counted.
-async fn machines(world: &World, conn: &mut ReadConnection, but: Option<&TaskId>) -> Result<Vec<Candidate>> {
+async fn machines(world: &World, conn: &mut ReadConnection) -> Result<Vec<Candidate>> {
     let all = conn.machines().list().await?;
-    let has_quota = |it: &Machine| it.quota.runs_per_day.is_some() || it.quota.micro_usd_per_day.is_some();
     let (mut begun, mut to_come) = (HashMap::new(), HashMap::new());
     if all.iter().any(has_quota) {
-        begun = conn.executions().on_machines_since(day_of(world.now()).0).await?;
-        to_come = conn.slots().before_their_run(but).await?;
+        begun = conn.machine_usage().since(day_of(world.now()).0, None).await?;
+        to_come = conn.slots().before_their_run(None, None).await?;
     }
     let candidate = |machine: Machine| {
-        let (runs, micro_usd) = begun.get(&machine.id).copied().unwrap_or_default();
-        let runs = runs + to_come.get(&machine.id).copied().unwrap_or(0);
-        let known = Candidate::from(contacts::with_contact(world, machine));
-        Candidate { runs: 0, today: Today { runs, micro_usd }, ..known }
+        let (begun, to_come) = (begun.get(&machine.id).copied(), to_come.get(&machine.id).copied());
+        candidate(world, machine, begun, to_come)
     };
     Ok(all.into_iter().map(candidate).collect())
+}
+
+/// One machine, as it is to a task.
+async fn one_machine(
+    world: &World,
+    conn: &mut ReadConnection,
+    id: &MachineId,
+    task: &TaskId,
+) -> Result<Option<Candidate>> {
+    let Some(machine) = conn.machines().get(id).await? else { return Ok(None) };
+    let (mut begun, mut to_come) = (None, None);
+    if has_quota(&machine) {
+        begun = conn.machine_usage().since(day_of(world.now()).0, Some(id)).await?.remove(id);
+        to_come = conn.slots().before_their_run(Some(task), Some(id)).await?.remove(id);
+    }
+    Ok(Some(candidate(world, machine, begun, to_come)))
+}
+
+const fn has_quota(machine: &Machine) -> bool {
+    machine.quota.runs_per_day.is_some() || machine.quota.micro_usd_per_day.is_some()
+}
+
+fn candidate(world: &World, machine: Machine, begun: Option<(u32, u64)>, to_come: Option<u32>) -> Candidate {
+    let (runs, micro_usd) = begun.unwrap_or_default();
+    let today = Today { runs: runs + to_come.unwrap_or(0), micro_usd };
+    Candidate { runs: 0, today, ..Candidate::from(contacts::with_contact(world, machine)) }
 }

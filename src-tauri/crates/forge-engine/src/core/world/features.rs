@@ -7,7 +7,7 @@
     reason = "the type of a moment is written once, where its arguments are explained"
 )]
 
-use std::any::Any;
+use std::{any::Any, collections::HashSet};
 
 use forge_git::Repo;
 use forge_model::actor::Actor;
@@ -81,6 +81,14 @@ impl StepSpec {
     pub(crate) const fn begun_by(self, begin: Begin) -> Self {
         Self { run: self.run, begin: Some(begin) }
     }
+}
+
+/// What keeps agents from starting on the tasks of a project.
+#[derive(Debug, Clone)]
+pub(crate) struct Obstacle {
+    pub waiting: Waiting,
+    /// Tasks that it does not keep: their start tells of a limit of their own that is reached.
+    pub spares: HashSet<TaskId>,
 }
 
 /// The steps that there are.
@@ -164,7 +172,7 @@ pub(crate) struct Moments {
             &'a World,
             &'a mut ReadConnection,
             &'a ProjectContext,
-        ) -> BoxFuture<'a, Result<Option<Waiting>>>,
+        ) -> BoxFuture<'a, Result<Option<Obstacle>>>,
     >,
     /// When tasks wait for a machine that cannot be reached: has somebody wait for it, who wakes them.
     pub on_machine_awaited: Vec<fn(&World, &MachineId)>,

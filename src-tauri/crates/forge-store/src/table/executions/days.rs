@@ -1,10 +1,9 @@
-//! What runs of a day have cost, of a project and on each machine.
+//! What the runs of a project have cost: on a day, and of each task.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
-use forge_model::ids::{ExecutionId, MachineId, ProjectId};
+use forge_model::ids::{ExecutionId, ProjectId, TaskId};
 use forge_model::time::Timestamp;
-use sqlx::sqlite::SqliteRow;
 
 use super::Executions;
 use crate::{StoreError, row::Columns};
@@ -34,52 +33,44 @@ impl Executions<'_> {
         Columns(&row).int("n")
     }
 
-    /// The runs on each machine that began at `since` or later, and what they have cost in micro-dollars, as far as that
-    /// is known.
+    /// The tasks of a project whose runs have cost that much in micro-dollars; runs of an entry are its task's.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn on_machines_since(
+    pub async fn tasks_that_cost(
         &mut self,
-        since: Timestamp,
-    ) -> Result<HashMap<MachineId, (u32, u64)>, StoreError> {
+        project: &ProjectId,
+        limit: u64,
+    ) -> Result<HashSet<TaskId>, StoreError> {
         let rows = sqlx::query(
-            "SELECT machine_id, count(*) AS runs, coalesce(sum(json_extract(usage, '$.cost_micro_usd')), 0) AS cost
-             FROM executions WHERE machine_id IS NOT NULL AND started_at >= ?1 GROUP BY machine_id",
+            "SELECT CASE WHEN t.execution_mode = 'race_entry' THEN coalesce(t.parent_id, t.id) ELSE t.id END AS whose
+             FROM executions x JOIN tasks t ON t.id = x.task_id WHERE t.project_id = ?1
+             GROUP BY whose HAVING coalesce(sum(json_extract(x.usage, '$.cost_micro_usd')), 0) >= ?2",
         )
-        .bind(since.0)
+        .bind(project.as_str())
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .fetch_all(&mut *self.conn)
         .await?;
-        let read = |row: &SqliteRow| {
-            let c = Columns(row);
-            Ok((c.text("machine_id")?, (c.int("runs")?, c.int("cost")?)))
-        };
-        rows.iter().map(read).collect()
+        rows.iter().map(|row| Columns(row).text("whose")).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{run, seeded};
+    use crate::testing::{entry, run, seeded, task};
 
     #[tokio::test]
-    async fn runs_of_a_day_and_their_cost_are_counted_for_each_machine() {
+    async fn tasks_are_found_by_what_their_runs_and_those_of_their_entries_cost() {
         let mut tx = seeded().await;
-        for (id, machine, at, cost) in [
-            ("early", Some("m"), 5, Some(100)),
-            ("x", Some("m"), 10, Some(7)),
-            ("y", Some("m"), 11, None),
-            ("z", Some("n"), 12, Some(1)),
-            ("here", None, 13, Some(1000)),
-        ] {
-            let mut row = run(id, "t");
-            row.execution.machine_id = machine.map(Into::into);
-            row.execution.started_at = Timestamp(at);
+        tx.tasks_mut().insert(&entry("e", 1)).await.unwrap();
+        tx.tasks_mut().insert(&task("cheap", 2)).await.unwrap();
+        for (id, task, cost) in [("x", "t", Some(30)), ("y", "e", Some(12)), ("z", "cheap", Some(41))] {
+            let mut row = run(id, task);
             row.execution.usage.cost_micro_usd = cost;
             tx.executions_mut().insert(&row).await.unwrap();
         }
-        let today = tx.executions().on_machines_since(Timestamp(10)).await.unwrap();
-        assert_eq!(today, HashMap::from([("m".into(), (2, 7)), ("n".into(), (1, 1))]));
+        let found = tx.executions().tasks_that_cost(&"p".into(), 42).await.unwrap();
+        assert_eq!(found, HashSet::from(["t".into()]));
     }
 }

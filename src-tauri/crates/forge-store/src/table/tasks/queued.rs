@@ -35,6 +35,8 @@ pub struct QueuedTask {
     pub waiting: Option<Waiting>,
     /// Whether it is an entry of a race.
     pub is_entry: bool,
+    /// The task that it is of.
+    pub parent_id: Option<TaskId>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it entered its state.
@@ -59,7 +61,7 @@ pub struct QueuedWorkspace {
 }
 
 /// Everything but the condition and the order.
-const SELECT: &str = "SELECT t.id, t.project_id, t.number, t.race_place, t.status, t.version, t.priority, t.machines, t.waiting,
+const SELECT: &str = "SELECT t.id, t.project_id, t.number, t.race_place, t.status, t.version, t.priority, t.machines, t.waiting, t.parent_id,
       t.created_at, t.status_since, t.execution_mode = 'race_entry' AS is_entry,
       max(t.held, coalesce((SELECT raced.held FROM tasks raced WHERE t.execution_mode = 'race_entry' AND raced.id = t.parent_id), 0)) AS held,
       (SELECT json_group_array(json_array(r.role, r.agent_id)) FROM task_roles r WHERE r.task_id = t.id AND r.kind = 'agent') AS agents,
@@ -141,6 +143,7 @@ fn read(row: &SqliteRow) -> Result<QueuedTask, StoreError> {
         machines: c.json_opt("machines")?,
         waiting: c.json_opt("waiting")?,
         is_entry: c.flag("is_entry")?,
+        parent_id: c.text_opt("parent_id")?,
         created_at: c.time("created_at")?,
         status_since: c.time("status_since")?,
         agents: agents.into_iter().map(|(role, agent)| (role, agent.into())).collect(),

@@ -209,11 +209,11 @@ fn waits_name_the_machines_or_the_labels() {
     );
     assert_eq!(
         told(&["tired"]),
-        expect(WaitReason::MachineQuota, "waits for tired: has had 3 runs today, as many as it may")
+        expect(WaitReason::MachineQuota, "waits for tired: has run today what it may")
     );
     assert_eq!(
         told(&["dear"]),
-        expect(WaitReason::MachineQuota, "waits for dear: its runs have cost $5.10 today, of at most $5.00")
+        expect(WaitReason::MachineQuota, "waits for dear: has run today what it may")
     );
     assert_eq!(told(&["tpu"]), expect(WaitReason::NoMachine, "no machine has the label tpu"));
     assert_eq!(

@@ -52,24 +52,24 @@ fn waiter(project: &str, number: u32, priority: i32, wants: Wants) -> Waiter {
         task: format!("{project}{number}").as_str().into(),
         project: project.into(),
         agent: "a".into(),
-        rank: Rank::of(true, priority, since, (None, number)),
+        rank: Rank::of(true, priority, (since, since), (None, number)),
         since,
         is_held: false,
         is_open: false,
+        is_past_its_limit: false,
         wants,
-        planned: None,
     }
 }
 
 /// The tasks that start, in their order, each with its machine, and what the others wait for.
 fn decide(fleet: &Fleet, waiters: &[Waiter]) -> (Vec<String>, Vec<String>) {
     let decided = plan(fleet.clone(), waiters, Timestamp(1000));
-    let start = |at: &usize| match &decided.decisions[*at] {
+    let start = |start: &Start| match &decided.decisions[start.at] {
         Decision::Start(machine) => {
             let on = machine.as_ref().map_or("here", |id| id.as_str());
-            format!("{} {on}", waiters[*at].task)
+            format!("{} {on}", waiters[start.at].task)
         }
-        Decision::Wait(_) => panic!("{at} starts and waits"),
+        Decision::Wait(_) => panic!("{start:?} starts and waits"),
     };
     let starts = decided.starts.iter().map(start).collect();
     let waits = waiters.iter().zip(&decided.decisions).filter_map(|(waiter, decision)| match decision {
@@ -98,12 +98,40 @@ fn priority_goes_before_age_and_what_does_not_fit_keeps_nobody_behind_it() {
 }
 
 #[test]
-fn what_was_begun_goes_before_what_was_not_and_a_day_of_waiting_counts_as_a_level_of_priority() {
-    let rank = |is_begun, priority, since| Rank::of(is_begun, priority, Timestamp(since), (None, 1));
-    assert!(rank(true, 0, 5) < rank(false, 9, 0));
-    assert!(rank(true, 1, 5) < rank(true, 0, 0));
-    assert!(rank(true, 0, 0) < rank(true, 1, DAY + 1));
-    assert!(rank(true, i32::MAX, i64::MAX) < rank(true, i32::MIN, i64::MAX));
+fn what_was_begun_goes_first_then_priority_and_age_raises_it_by_two_levels_at_most() {
+    let rank = |is_begun, priority, days: i64| {
+        Rank::of(is_begun, priority, (Timestamp(0), Timestamp(days * DAY)), (None, 1))
+    };
+    assert!(rank(true, 0, 0) < rank(false, 9, 9));
+    // On the first day priority alone counts.
+    let late = |hours| Rank::of(false, 0, (Timestamp(hours * DAY / 24), Timestamp(DAY)), (None, 1));
+    let urgent = |hours| Rank::of(false, 1, (Timestamp(hours * DAY / 24), Timestamp(DAY)), (None, 1));
+    assert!(urgent(23) < late(1));
+    assert!(late(1) < late(2), "of equal priority, the older one");
+    // A day later it is a level higher, and after two days it rises no more.
+    assert!(late(0) < urgent(1));
+    assert!(rank(false, 2, 3) > rank(false, 3, 3));
+    assert!(rank(false, 1, 100) > Rank::of(false, 4, (Timestamp(DAY), Timestamp(DAY)), (None, 1)));
+    assert!(rank(true, i32::MAX, i64::from(i32::MAX)) < rank(true, i32::MIN, 0));
+}
+
+#[test]
+fn every_fourth_place_of_a_project_goes_to_the_task_that_waited_longest_if_that_is_more_than_a_day() {
+    let mut fleet = fleet(vec![machine("m", &["gpu"], None)], 6);
+    let mut waiters: Vec<Waiter> = (10..=20).map(|n| waiter("p", n, 50, labels(&["gpu"]))).collect();
+    for (number, days, wants) in [(1, 3, labels(&["tpu"])), (2, 2, labels(&["gpu"])), (3, 1, Wants::Here)] {
+        let since = Timestamp(-days * DAY);
+        let rank = Rank::of(false, 0, (since, Timestamp(1000)), (None, number));
+        waiters.push(Waiter { since, rank, ..waiter("p", number, 0, wants) });
+    }
+    // The one that waited longest of those that can run.
+    let (starts, _) = decide(&fleet, &waiters);
+    assert_eq!(starts, ["p10 m", "p11 m", "p12 m", "p2 m", "p13 m", "p14 m"]);
+    // What is owed stays owed until one can run.
+    fleet.projects.get_mut(&"p".into()).unwrap().turn.passed = 7;
+    assert_eq!(decide(&fleet, &waiters).0[..2], ["p2 m", "p10 m"]);
+    let young: Vec<Waiter> = waiters.into_iter().filter(|it| it.since.0 >= 0).collect();
+    assert_eq!(decide(&fleet, &young).0[..2], ["p10 m", "p11 m"]);
 }
 
 #[test]
@@ -119,21 +147,24 @@ fn projects_share_a_machine_however_many_tasks_one_of_them_has() {
 fn of_equal_shares_the_project_whose_turn_is_longest_ago_is_next() {
     let mut fleet = fleet(vec![machine("m", &["gpu"], Some(1))], 9);
     let waiters = [waiter("p", 1, 9, labels(&["gpu"])), waiter("q", 2, 0, labels(&["gpu"]))];
-    fleet.projects.get_mut(&"p".into()).unwrap().turn = 7;
+    fleet.projects.get_mut(&"p".into()).unwrap().turn.turn = 7;
     assert_eq!(decide(&fleet, &waiters).0, ["q2 m"]);
-    fleet.projects.get_mut(&"q".into()).unwrap().turn = 8;
+    fleet.projects.get_mut(&"q".into()).unwrap().turn.turn = 8;
     assert_eq!(decide(&fleet, &waiters).0, ["p1 m"]);
 }
 
 #[test]
-fn task_that_waited_for_more_than_a_day_goes_before_shares() {
-    let mut fleet = fleet(vec![machine("m", &["gpu"], Some(3))], 9);
-    fleet.machines[0].runs = 2;
-    fleet.on_machines.insert(("m".into(), "p".into()), 2);
-    let waiters = [waiter("p", 1, 0, labels(&["gpu"])), waiter("q", 2, 0, labels(&["gpu"]))];
-    assert_eq!(decide(&fleet, &waiters).0, ["q2 m"]);
-    let late = Waiter { since: Timestamp(-DAY), ..waiters[0].clone() };
-    assert_eq!(decide(&fleet, &[late, waiters[1].clone()]).0, ["p1 m"]);
+fn old_tasks_of_a_project_do_not_turn_the_shares_of_projects_around() {
+    let fleet = fleet(vec![machine("m", &["gpu"], Some(8))], 9);
+    let mut waiters: Vec<Waiter> = (1..=9).map(|n| waiter("p", n, 0, labels(&["gpu"]))).collect();
+    for it in &mut waiters {
+        it.since = Timestamp(-9 * DAY);
+        it.rank = Rank::of(true, 0, (it.since, Timestamp(1000)), (None, 1));
+    }
+    waiters.extend((20..=29).map(|n| waiter("q", n, 0, labels(&["gpu"]))));
+    let (starts, _) = decide(&fleet, &waiters);
+    let of = |project: &str| starts.iter().filter(|it| it.starts_with(project)).count();
+    assert_eq!((of("p"), of("q")), (4, 4), "{starts:?}");
 }
 
 #[test]
@@ -152,20 +183,24 @@ fn quota_of_a_day_counts_the_starts_of_the_same_pass_and_ends_tomorrow() {
     of.machines[0].today = Today { runs: 3, micro_usd: 0 };
     let waiters: Vec<Waiter> = (1..=4).map(|n| waiter("p", n, 0, labels(&["gpu"]))).collect();
     let decided = plan(of, &waiters, Timestamp(1000));
-    assert_eq!(decided.starts, [0, 1]);
+    assert_eq!(decided.starts.iter().map(|start| start.at).collect::<Vec<_>>(), [0, 1]);
     let Decision::Wait(waiting) = &decided.decisions[2] else { panic!("{decided:?}") };
     assert_eq!((waiting.reason, waiting.until), (WaitReason::MachineQuota, Some(Timestamp(DAY))));
+    assert!(!waiting.message.contains('$'), "{}", waiting.message);
 }
 
 #[test]
-fn chosen_machine_is_preferred_while_it_fits() {
-    let fleet = fleet(vec![machine("idle", &["gpu"], None), machine("chosen", &["gpu"], Some(2))], 9);
-    let planned = Waiter { planned: Some("chosen".into()), ..waiter("p", 1, 0, labels(&["gpu"])) };
-    let mut busy = fleet.clone();
-    busy.machines[1].runs = 1;
-    assert_eq!(decide(&busy, std::slice::from_ref(&planned)).0, ["p1 chosen"]);
-    busy.machines[1].machine.draining = true;
-    assert_eq!(decide(&busy, std::slice::from_ref(&planned)).0, ["p1 idle"]);
+fn whoever_waits_for_a_full_machine_beside_a_spent_one_is_asked_again_tomorrow() {
+    let mut of = fleet(vec![machine("full", &["gpu"], Some(1)), machine("spent", &["gpu"], None)], 9);
+    of.machines[0].runs = 1;
+    of.machines[1].machine.quota.micro_usd_per_day = Some(5);
+    of.machines[1].today = Today { runs: 1, micro_usd: 5 };
+    let it = waiter("p", 1, 0, labels(&["gpu"]));
+    let decided = plan(of.clone(), std::slice::from_ref(&it), Timestamp(1000));
+    let Decision::Wait(waiting) = &decided.decisions[0] else { panic!("{decided:?}") };
+    assert_eq!((waiting.reason, waiting.until), (WaitReason::MachineBusy, None));
+    let again = crate::core::admission::looks_again(&of, &it, waiting);
+    assert_eq!(again, [crate::core::admission::Again::At(Timestamp(DAY))]);
 }
 
 #[test]
@@ -209,6 +244,11 @@ fn what_keeps_a_whole_agent_or_project_is_told_in_its_order() {
     assert_eq!(told(&|fleet, _| agent(fleet, &limited)), "p1 rate_limited");
     let costs = |it: &mut ProjectPlaces| it.obstacle = Some(wait(WaitReason::CostLimit, "costs"));
     assert_eq!(told(&|fleet, _| project(fleet, &costs)), "p1 cost_limit");
+    let past_its_own = |fleet: &mut Fleet, waiter: &mut Waiter| {
+        project(fleet, &costs);
+        waiter.is_past_its_limit = true;
+    };
+    assert_eq!(told(&past_its_own), "", "its start tells of its own limit");
     assert_eq!(told(&|fleet, _| agent(fleet, &|it| it.taken = 1)), "p1 agent_busy");
     assert_eq!(told(&|fleet, _| project(fleet, &|it| it.taken = 100)), "p1 project_busy");
     assert_eq!(told(&|_, waiter| waiter.agent = "gone".into()), "p1 agent_busy");
@@ -248,6 +288,7 @@ struct Simulated {
     /// By task: its place and when it is over.
     running: BTreeMap<TaskId, (Waiter, Option<MachineId>, i64)>,
     done: BTreeSet<TaskId>,
+    turns: u64,
     now: i64,
 }
 
@@ -295,19 +336,19 @@ impl Simulated {
             it.agent = AgentId(format!("a{}", rng.next(AGENTS)));
             waiting.push(it);
         }
-        Self { rng, fleet, waiting, running: BTreeMap::new(), done: BTreeSet::new(), now: 0 }
+        Self { rng, fleet, waiting, running: BTreeMap::new(), done: BTreeSet::new(), turns: 0, now: 0 }
     }
 
     /// One pass, and the starts that it decided on.
     fn pass(&mut self) {
         let decided = plan(self.fleet.clone(), &self.waiting, Timestamp(self.now));
         let mut started = BTreeSet::new();
-        for at in decided.starts {
+        for Start { at, by_age } in decided.starts {
             let it = self.waiting[at].clone();
             let Decision::Start(machine) = &decided.decisions[at] else { panic!("{at} does not start") };
             assert!(started.insert(at), "started twice in one pass");
             assert!(!self.running.contains_key(&it.task) && !self.done.contains(&it.task), "started twice");
-            self.count(&it, machine.as_ref(), true);
+            self.count(&it, machine.as_ref(), Some(by_age));
             let over = self.now + 1 + i64::try_from(self.rng.next(3_600_000)).unwrap_or(0);
             self.running.insert(it.task.clone(), (it, machine.clone(), over));
         }
@@ -319,18 +360,20 @@ impl Simulated {
         self.check();
     }
 
-    fn count(&mut self, it: &Waiter, machine: Option<&MachineId>, takes: bool) {
-        let change = |count: &mut u32| *count = if takes { *count + 1 } else { *count - 1 };
+    fn count(&mut self, it: &Waiter, machine: Option<&MachineId>, takes: Option<bool>) {
+        let change = |count: &mut u32| *count = if takes.is_some() { *count + 1 } else { *count - 1 };
         change(&mut self.fleet.agents.get_mut(&it.agent).unwrap().taken);
         let project = self.fleet.projects.get_mut(&it.project).unwrap();
         change(&mut project.taken);
-        if takes {
-            project.turn = u64::try_from(self.now).unwrap_or(0) + 1;
+        if let Some(by_age) = takes {
+            self.turns += 1;
+            let passed = if by_age { 0 } else { project.turn.passed + 1 };
+            project.turn = Turn { turn: self.turns, passed };
         }
         if let Some(id) = machine {
             let found = self.fleet.machines.iter_mut().find(|found| found.machine.id == *id).unwrap();
             change(&mut found.runs);
-            if takes {
+            if takes.is_some() {
                 let is_its = matches!(it.wants, Wants::Its(..));
                 assert!((is_its || !found.machine.draining) && !found.is_unreachable, "{id} starts nothing");
                 found.today.runs += 1;
@@ -381,7 +424,7 @@ impl Simulated {
             .collect();
         for task in there {
             let (mut it, machine, _) = self.running.remove(&task).unwrap();
-            self.count(&it, machine.as_ref(), false);
+            self.count(&it, machine.as_ref(), None);
             if self.rng.next(2) == 0 {
                 it.wants = Wants::Its(id.clone(), None);
             }
@@ -402,7 +445,7 @@ impl Simulated {
             self.fleet.machines.iter_mut().for_each(|it| it.today = Today::default());
         }
         let (it, machine, _) = self.running.remove(&task).unwrap();
-        self.count(&it, machine.as_ref(), false);
+        self.count(&it, machine.as_ref(), None);
         self.done.insert(task);
     }
 
@@ -447,7 +490,7 @@ fn no_project_is_passed_for_ever_by_one_with_tasks_without_end() {
         let flood: Vec<Waiter> = (0..4).map(|n| waiter("q", number * 10 + n, 9, labels(&["gpu"]))).collect();
         let all: Vec<Waiter> = std::iter::once(mine.clone()).chain(flood).collect();
         let decided = plan(fleet.clone(), &all, Timestamp(1000));
-        if decided.starts.contains(&0) {
+        if decided.starts.iter().any(|start| start.at == 0) {
             break;
         }
         waited += 1;
@@ -457,4 +500,36 @@ fn no_project_is_passed_for_ever_by_one_with_tasks_without_end() {
         fleet.machines[0].runs -= 1;
         *fleet.on_machines.get_mut(&("m".into(), "q".into())).unwrap() -= 1;
     }
+}
+
+#[test]
+fn no_task_is_passed_for_ever_by_more_urgent_ones_of_its_project() {
+    // One place, and always new tasks that are more urgent than age can raise any other.
+    let mut fleet = fleet(vec![machine("m", &["gpu"], Some(1))], 1);
+    let mut old: Vec<Waiter> = (1..=5).map(|n| waiter("p", n, -9, labels(&["gpu"]))).collect();
+    let mut places = 0;
+    while !old.is_empty() {
+        places += 1;
+        let now = Timestamp(2 * DAY + i64::from(places));
+        let mut all = old.clone();
+        all.extend((0..3).map(|n| {
+            let since = Timestamp(now.0 - 1);
+            let number = 100 * places + n;
+            let rank = Rank::of(true, 90, (since, now), (None, number));
+            Waiter { since, rank, ..waiter("p", number, 0, labels(&["gpu"])) }
+        }));
+        let decided = plan(fleet, &all, now);
+        let [start] = decided.starts[..] else { panic!("one place, {:?}", decided.starts) };
+        if start.at < old.len() {
+            assert_eq!(start.at, 0, "the oldest first");
+            old.remove(0);
+        }
+        fleet = decided.fleet;
+        // It ends.
+        fleet.machines[0].runs = 0;
+        fleet.on_machines.clear();
+        fleet.agents.values_mut().for_each(|agent| agent.taken = 0);
+        fleet.projects.values_mut().for_each(|project| project.taken = 0);
+    }
+    assert_eq!(places, 5 * (BY_RANK + 1));
 }
