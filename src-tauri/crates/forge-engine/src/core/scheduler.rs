@@ -202,6 +202,14 @@ async fn go_on(world: &World, it: &Asking, chosen: &Chosen) -> Result<Given> {
     if grant(world, &mut tx, now, chosen).await?.is_some() {
         return Ok(Given::Not);
     }
+    // With its place it waits no more, whenever its worker comes to it.
+    if let Some(mut task) = tx.tasks().get(&it.row.id).await?.filter(|task| task.waiting.is_some()) {
+        task.waiting = None;
+        tx.tasks_mut().update(&mut task, world.now()).await?;
+        world
+            .emit(&mut tx, EventType::TaskUpdated, &task, task.id.as_str(), &json!({ "waiting": null }))
+            .await?;
+    }
     tx.commit().await?;
     super::workers::kick(world, &it.row.id);
     Ok(Given::Place)
@@ -311,3 +319,6 @@ pub(crate) fn is_idle(world: &World) -> bool {
     let pass = locked(&scheduler.state);
     !pass.running && !pass.again && !is_due
 }
+
+#[cfg(test)]
+mod tests;

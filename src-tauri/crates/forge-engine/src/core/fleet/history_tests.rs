@@ -289,8 +289,8 @@ impl History {
         let mut tx = world.store().write().await.unwrap();
         let mut raced = self.insert(&mut tx, None).await;
         let context = contexts::context_of(&world, &mut tx, &raced).await.unwrap();
-        let start = || Move::by("in_progress", "start", Actor::System { cause: Cause::Scheduler });
-        core::transition::apply(&world, &mut tx, &context, &mut raced, start()).await.unwrap();
+        let start = |to: &str| Move::by(to, "start", Actor::System { cause: Cause::Scheduler });
+        core::transition::apply(&world, &mut tx, &context, &mut raced, start("in_progress")).await.unwrap();
         tx.steps_mut().skip_open(&raced.id, "it is raced for", world.now()).await.unwrap();
         for kind in [StepKind::Race, StepKind::Admit] {
             let mut step = StepRow::pending(&raced.id, "in_progress", kind, "before_enter");
@@ -300,7 +300,9 @@ impl History {
         for _ in 0..2 {
             let mut entry = self.insert(&mut tx, Some((&raced, ExecutionMode::RaceEntry))).await;
             let context = contexts::context_of(&world, &mut tx, &entry).await.unwrap();
-            core::transition::apply(&world, &mut tx, &context, &mut entry, start()).await.unwrap();
+            core::transition::apply(&world, &mut tx, &context, &mut entry, start("race/running"))
+                .await
+                .unwrap();
             entries.push(entry.id);
         }
         tx.commit().await.unwrap();
@@ -359,10 +361,13 @@ impl History {
         run.status = ExecutionStatus::Finished;
         run.finished_at = Some(world.now());
         tx.executions_mut().update(&run).await.unwrap();
-        let is_reviewed = task.execution_mode != ExecutionMode::RaceEntry
-            && task.status == "in_progress"
-            && self.rng.one_in(2);
-        let to = if is_reviewed { "review" } else { "done" };
+        let is_entry = task.execution_mode == ExecutionMode::RaceEntry;
+        let is_reviewed = task.status == "in_progress" && self.rng.one_in(2);
+        let to = match is_entry {
+            true => "race/over",
+            false if is_reviewed => "review",
+            false => "done",
+        };
         let mv = Move::by(to, "accept", Actor::System { cause: Cause::Workflow });
         core::transition::apply(&world, &mut tx, &context, &mut task, mv).await.unwrap();
         tx.commit().await.unwrap();

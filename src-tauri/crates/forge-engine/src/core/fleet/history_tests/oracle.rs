@@ -85,7 +85,7 @@ impl History {
             return None;
         }
         let role = match task.status.as_str() {
-            "todo" | "in_progress" => "coder",
+            "todo" | "in_progress" | "race/running" => "coder",
             "review" => "reviewer",
             status => panic!("{} is in {status}: {task:#?}", task.id),
         };

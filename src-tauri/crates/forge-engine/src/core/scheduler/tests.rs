@@ -1,0 +1,201 @@
+//! The pass over rows of a real database, with nothing at work beside it.
+
+use forge_model::agent::{AdapterKind, Agent};
+use forge_model::ids::{AgentId, ProjectId};
+use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, WaitReason};
+use forge_model::transition::StepKind;
+use forge_store::table::{slots::Slot, steps::StepRow, tasks::TaskRow};
+use serde_json::Value;
+
+use super::*;
+use crate::core::{
+    fleet::{policy::wait, waiting::Whose},
+    testing, workers,
+};
+use crate::{EngineConfig, World};
+
+struct Rows {
+    world: World,
+    _dir: tempfile::TempDir,
+}
+
+impl Rows {
+    /// An engine that starts nothing by itself, one agent with a place, and a project.
+    async fn new(work: Work) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = EngineConfig::new(dir.path().to_owned(), std::env::vars_os());
+        (config.work, config.login_shell) = (work, Some("true".into()));
+        let world = crate::start::open(config).await.unwrap();
+        let mut tx = world.store().write().await.unwrap();
+        let agent = Agent {
+            id: AgentId::from("a"),
+            name: "Ada".to_owned(),
+            adapter: AdapterKind::Shell,
+            config: json!({ "command": "true" }),
+            model: None,
+            max_concurrent: 1,
+            paused: false,
+            running: 0,
+            created_at: world.now(),
+            updated_at: world.now(),
+        };
+        tx.agents_mut().put(&agent).await.unwrap();
+        tx.commit().await.unwrap();
+        let rows = Self { world, _dir: dir };
+        rows.project("p", json!({ "auto_start": true, "max_concurrent": 3 })).await;
+        rows
+    }
+
+    async fn project(&self, id: &str, settings: Value) {
+        let mut row = testing::project_row(settings, self.world.now());
+        row.project.id = ProjectId::from(id);
+        row.project.name = id.to_owned();
+        let mut tx = self.world.store().write().await.unwrap();
+        tx.projects_mut().insert(&row).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// A task of the agent in a state, with its next step, changed by what is said.
+    async fn task(&self, id: &str, next: Option<StepKind>, change: impl FnOnce(&mut TaskRow)) {
+        let mut tx = self.world.store().write().await.unwrap();
+        let state = if next.is_some() { "in_progress" } else { "todo" };
+        let mut row = testing::task_row(id.into(), 0, state, self.world.now());
+        change(&mut row);
+        row.number = tx.projects_mut().take_task_number(&row.project_id).await.unwrap();
+        tx.tasks_mut().insert(&row).await.unwrap();
+        let role = RoleHolder { kind: HolderKind::Agent, id: Some("a".into()) };
+        tx.roles_mut().put(&id.into(), "coder", Some(&role)).await.unwrap();
+        if let Some(kind) = next {
+            let mut step = StepRow::pending(&id.into(), state, kind, "before_enter");
+            tx.steps_mut().insert(&mut step).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+    }
+
+    async fn row(&self, id: &str) -> TaskRow {
+        self.world.store().read().await.unwrap().tasks().get(&id.into()).await.unwrap().unwrap()
+    }
+
+    async fn slot(&self, id: &str) -> Option<Slot> {
+        self.world.store().read().await.unwrap().slots().of(&id.into()).await.unwrap()
+    }
+
+    async fn waiting(&self, whose: Whose) -> crate::core::fleet::waiting::Waiting {
+        let mut conn = self.world.store().read().await.unwrap();
+        who_waits(&self.world, &mut conn, whose).await.unwrap()
+    }
+
+    async fn asking(&self, whose: Whose) -> Vec<String> {
+        self.waiting(whose).await.asking.into_iter().map(|it| it.row.id.0).collect()
+    }
+
+    async fn stop(self) {
+        crate::start::stop(&self.world, crate::start::Runs::End).await;
+    }
+}
+
+fn busy(row: &mut TaskRow) {
+    row.waiting = Some(wait(WaitReason::AgentBusy, "Ada is working on another task"));
+}
+
+#[tokio::test]
+async fn engine_for_one_command_looks_at_its_own_tasks_and_what_is_of_them() {
+    let rows = Rows::new(Work::Named).await;
+    for id in ["mine", "other"] {
+        rows.task(id, Some(StepKind::Admit), busy).await;
+        let entry = format!("{id}-entry");
+        let is_entry = |row: &mut TaskRow| {
+            (row.execution_mode, row.parent_id) = (ExecutionMode::RaceEntry, Some(id.into()));
+            busy(row);
+        };
+        rows.task(&entry, Some(StepKind::Admit), is_entry).await;
+    }
+    rows.task("queued", None, |_| {}).await;
+    workers::work_on(&rows.world, &"mine".into());
+    let mut ours = rows.asking(Whose::Ours).await;
+    ours.sort();
+    assert_eq!(ours, ["mine", "mine-entry"]);
+    assert_eq!(rows.asking(Whose::Everyones).await.len(), 5);
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn broken_project_and_one_without_auto_start_ask_for_nothing_and_end_no_pass() {
+    let rows = Rows::new(Work::Nothing).await;
+    rows.project("by-hand", json!({ "auto_start": false })).await;
+    rows.project("broken", json!({ "auto_start": true })).await;
+    let in_project = |id: &'static str| move |row: &mut TaskRow| row.project_id = id.into();
+    rows.task("good", None, |_| {}).await;
+    rows.task("hand", None, |row| {
+        in_project("by-hand")(row);
+        busy(row);
+    })
+    .await;
+    rows.task("bad", None, in_project("broken")).await;
+    let mut tx = rows.world.store().write().await.unwrap();
+    let mut row = tx.projects().get(&"broken".into()).await.unwrap().unwrap();
+    row.workflow = "{".to_owned();
+    tx.projects_mut().update(&mut row, rows.world.now()).await.unwrap();
+    tx.commit().await.unwrap();
+    let waiting = rows.waiting(Whose::Everyones).await;
+    let asking: Vec<_> = waiting.asking.iter().map(|it| it.row.id.as_str()).collect();
+    let to_clear: Vec<_> = waiting.to_clear.iter().map(|row| row.id.as_str()).collect();
+    assert_eq!((asking, to_clear), (vec!["good"], vec!["hand"]));
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn start_whose_place_is_taken_meanwhile_leaves_nothing_behind() {
+    let rows = Rows::new(Work::Nothing).await;
+    let day = 24 * 3_600_000;
+    rows.task("late", None, |row| row.status_since = Timestamp(row.status_since.0 - 3 * day)).await;
+    rows.task("next", None, |row| row.priority = 9).await;
+    let chosen = Chosen { machine: None, by_age: true };
+    let asking = rows.waiting(Whose::Everyones).await.asking;
+    let of = |id: &str| asking.iter().find(|it| it.row.id.as_str() == id).unwrap();
+    // Whatever is ranked before it, and though the move makes it young again.
+    assert_eq!(start_by_itself(&rows.world, of("late"), &chosen).await.unwrap(), Given::Place);
+    assert_eq!(rows.row("late").await.status, "in_progress");
+    let before = rows.row("next").await;
+    assert_eq!(start_by_itself(&rows.world, of("next"), &chosen).await.unwrap(), Given::Not);
+    assert_eq!((rows.row("next").await, rows.slot("next").await), (before, None));
+    let turns = rows.world.store().read().await.unwrap().turns().all().await.unwrap();
+    assert_eq!(turns[&ProjectId::from("p")].turn, 1, "one place was given, one turn is counted");
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn place_is_given_once_to_a_task_that_still_asks_for_it() {
+    let rows = Rows::new(Work::Nothing).await;
+    rows.task("raced", Some(StepKind::Race), busy).await;
+    rows.task("waits", Some(StepKind::Admit), busy).await;
+    let chosen = Chosen { machine: None, by_age: false };
+    let waiting = rows.waiting(Whose::Everyones).await;
+    assert_eq!(waiting.to_wake.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["raced"]);
+    let [it] = &waiting.asking[..] else { panic!("{} ask", waiting.asking.len()) };
+    assert_eq!(go_on(&rows.world, it, &chosen).await.unwrap(), Given::Place);
+    assert_eq!(go_on(&rows.world, it, &chosen).await.unwrap(), Given::Not);
+    assert_eq!(rows.row("waits").await.waiting, None, "with its place it waits no more");
+    assert_eq!(rows.slot("waits").await, Some(Slot { agent_id: "a".into(), machine_id: None }));
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_task_waits_for_is_written_when_its_reason_or_its_time_changes() {
+    let rows = Rows::new(Work::Nothing).await;
+    rows.task("t", None, busy).await;
+    let mut conn = rows.world.store().read().await.unwrap();
+    let row = conn.tasks().as_queued(&"t".into()).await.unwrap().unwrap();
+    drop(conn);
+    let says = |waiting: Option<Waiting>| Said::of(&row, waiting.as_ref()).is_some();
+    assert!(!says(Some(wait(WaitReason::AgentBusy, "other words"))));
+    assert!(says(Some(wait(WaitReason::ProjectBusy, ""))) && says(None));
+    assert!(says(Some(Waiting { until: Some(Timestamp(5)), ..wait(WaitReason::AgentBusy, "") })));
+    // A task that changed since is left alone.
+    let said = |version| Said { task: "t".into(), version, waiting: None };
+    say(&rows.world, &[said(row.version + 1)]).await.unwrap();
+    assert!(rows.row("t").await.waiting.is_some());
+    say(&rows.world, &[said(row.version)]).await.unwrap();
+    assert!(rows.row("t").await.waiting.is_none());
+    rows.stop().await;
+}
