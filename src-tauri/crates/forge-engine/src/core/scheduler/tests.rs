@@ -63,6 +63,9 @@ impl Rows {
         change(&mut row);
         row.number = tx.projects_mut().take_task_number(&row.project_id).await.unwrap();
         tx.tasks_mut().insert(&row).await.unwrap();
+        if row.waiting.is_some() {
+            tx.tasks_mut().update(&mut row, self.world.now()).await.unwrap();
+        }
         let role = RoleHolder { kind: HolderKind::Agent, id: Some("a".into()) };
         tx.roles_mut().put(&id.into(), "coder", Some(&role)).await.unwrap();
         if let Some(kind) = next {
@@ -106,6 +109,7 @@ async fn engine_for_one_command_looks_at_its_own_tasks_and_what_is_of_them() {
         let entry = format!("{id}-entry");
         let is_entry = |row: &mut TaskRow| {
             (row.execution_mode, row.parent_id) = (ExecutionMode::RaceEntry, Some(id.into()));
+            row.status = "race/running".to_owned();
             busy(row);
         };
         rows.task(&entry, Some(StepKind::Admit), is_entry).await;
