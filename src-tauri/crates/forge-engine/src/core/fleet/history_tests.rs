@@ -270,8 +270,11 @@ impl History {
         let world = self.world.clone();
         let mut tx = world.store().write().await.unwrap();
         let row = self.insert(&mut tx, None).await;
-        if !self.tasks.is_empty() && self.rng.one_in(4) {
-            let before = self.tasks[self.rng.next(self.tasks.len())].clone();
+        // Nothing depends on the entry of a race.
+        let entries: BTreeSet<&TaskId> = self.raced.values().flatten().collect();
+        let others: Vec<TaskId> = self.tasks.iter().filter(|id| !entries.contains(id)).cloned().collect();
+        if !others.is_empty() && self.rng.one_in(4) {
+            let before = others[self.rng.next(others.len())].clone();
             tx.dependencies_mut().insert(&row.id, &before).await.unwrap();
         }
         let part = match self.rng.one_in(6) {
