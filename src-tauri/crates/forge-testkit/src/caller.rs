@@ -194,6 +194,22 @@ impl Caller {
         }
     }
 
+    /// Posts to a task's route with its version as it is then, and again where the task changed meanwhile.
+    ///
+    /// # Errors
+    /// When it is refused, or the server is gone.
+    pub async fn act(&self, task: &Value, route: &str, mut body: Value) -> Result<Value> {
+        let path = format!("/tasks/{}", id(task)?);
+        for _ in 0..20 {
+            body["version"] = self.get(&path).await?["version"].clone();
+            match self.post(&format!("{path}/{route}"), body.clone()).await {
+                Err(error) if error.to_string().contains("version_conflict") => {}
+                answer => return answer,
+            }
+        }
+        bail!("the task never stands still")
+    }
+
     /// Waits until a task, given as an answer, satisfies a condition.
     ///
     /// # Errors
