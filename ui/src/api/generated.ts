@@ -4553,6 +4553,14 @@ export type ServiceDefinition = {
 /**  One start of a service. */
 export type ServiceId = string;
 
+/**  A service that a file of the repository implies. */
+export type ServiceOffer = {
+	/**  What it would be started with. */
+	service: ServiceDefinition,
+	/**  The file that implies it, from the repository's root. */
+	source: string,
+};
+
 /**  When a service counts as ready: exactly one of these. */
 export type ServiceReady = {
 	/**  A GET request to this path at its port is answered with a status from 200 to 399. */
@@ -5873,6 +5881,8 @@ export interface Operations {
   project_check_offers: { input: ProjectPath; output: Page<CheckOffer> };
   /** Adds suggested checks to the project. */
   project_checks_take: { input: TakeChecks; output: Done };
+  /** Suggested services, derived from the files of a project. */
+  project_service_offers: { input: ProjectPath; output: Page<ServiceOffer> };
   /** Suggested checks for a repository that is not a project yet. */
   check_offers: { input: CheckFolder; output: Page<CheckOffer> };
   /** Worktree backups of all tasks of a project. */
@@ -6166,6 +6176,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   hook_test_log: (input) => [`log:${input.log_id}`],
   project_imports: () => ["projects"],
   project_check_offers: () => ["projects"],
+  project_service_offers: () => ["projects"],
   project_backups: () => ["workspaces"],
   project_board: (input) => [`board:${input.project_id}`],
   knowledge_list: (input) => [`knowledge:${input.project_id}`],
