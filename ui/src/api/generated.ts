@@ -4553,9 +4553,9 @@ export type ServiceDefinition = {
 /**  One start of a service. */
 export type ServiceId = string;
 
-/**  A service that a file of the repository implies. */
+/**  A service that a file of the repository implies, offered to people. */
 export type ServiceOffer = {
-	/**  What it would be started with. */
+	/**  What accepting it adds to the project's services. */
 	service: ServiceDefinition,
 	/**  The file that implies it, from the repository's root. */
 	source: string,
@@ -4918,6 +4918,14 @@ export type TakeOffer = {
 	commit?: string | null,
 	/**  Whether the answer waits for the steps that follow. */
 	wait?: Wait | null,
+};
+
+/**  Suggested services to add. */
+export type TakeServices = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Their names. */
+	names: string[],
 };
 
 /**  A task with everything that is derived from its rows. */
@@ -5881,8 +5889,6 @@ export interface Operations {
   project_check_offers: { input: ProjectPath; output: Page<CheckOffer> };
   /** Adds suggested checks to the project. */
   project_checks_take: { input: TakeChecks; output: Done };
-  /** Suggested services, derived from the files of a project. */
-  project_service_offers: { input: ProjectPath; output: Page<ServiceOffer> };
   /** Suggested checks for a repository that is not a project yet. */
   check_offers: { input: CheckFolder; output: Page<CheckOffer> };
   /** Worktree backups of all tasks of a project. */
@@ -6091,6 +6097,10 @@ export interface Operations {
   task_services: { input: TaskPath; output: Page<TaskService> };
   /** Starts a service in the task's worktree; one that runs is left as it is. */
   service_start: { input: StartService; output: Service };
+  /** Suggested services, derived from the project's files, that it does not name. */
+  project_service_offers: { input: ProjectPath; output: Page<ServiceOffer> };
+  /** Adds suggested services to the project; none is started. */
+  project_services_take: { input: TakeServices; output: Done };
   /** Stops a service of the task, or all of them. */
   service_stop: { input: StopService; output: Page<TaskService> };
   /** All worktrees. */
@@ -6176,7 +6186,6 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   hook_test_log: (input) => [`log:${input.log_id}`],
   project_imports: () => ["projects"],
   project_check_offers: () => ["projects"],
-  project_service_offers: () => ["projects"],
   project_backups: () => ["workspaces"],
   project_board: (input) => [`board:${input.project_id}`],
   knowledge_list: (input) => [`knowledge:${input.project_id}`],
@@ -6226,6 +6235,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   attachment_list: (input) => [`task:${input.task_id}`],
   service_list: () => ["services"],
   task_services: (input) => [`task:${input.task_id}`, "projects"],
+  project_service_offers: () => ["projects"],
   workspace_list: () => ["workspaces"],
   workspace_disk: () => ["workspaces"],
   workspace_orphans: () => ["workspaces"],

@@ -25,8 +25,8 @@ export const sampleRepositoryServices: readonly ServiceDefinition[] = [
 
 export const sampleServiceOffers: readonly ServiceOffer[] = [
   {
-    service: { name: "web", command: "npm start", cwd: "admin", ready: { port: true } },
-    source: "admin/package.json",
+    service: { name: "preview", command: "npm run preview", ready: { port: true } },
+    source: "package.json",
   },
   { service: { name: "worker", command: "bundle exec sidekiq" }, source: "Procfile" },
 ];

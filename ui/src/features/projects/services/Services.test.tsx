@@ -216,21 +216,22 @@ describe("services that files imply", () => {
   const offers = () => screen.findByRole("region", { name: "Suggested services" });
   const use = async (name: string) => within(await offers()).getByRole("button", { name });
 
-  it("are taken by one click, under a name that is free, and nothing is started", async () => {
+  it("are taken by one click, and nothing is started", async () => {
     const { host, container } = await open();
     const region = await offers();
-    expect(within(region).getByText("From admin/package.json, in admin")).toBeTruthy();
+    expect(within(region).getByText("From package.json")).toBeTruthy();
     expect(await violationsIn(container)).toEqual([]);
-    const added = { ...sampleServiceOffers[0]?.service, name: "web-2" };
-    const next = settingsWith([web, api, added as ServiceDefinition]);
+    const added = sampleServiceOffers[0]?.service as ServiceDefinition;
     const taken = () => {
-      host.answer("project_settings_get", next);
+      host.answer("project_settings_get", settingsWith([web, api, added]));
       host.answer("project_service_offers", pageOf(sampleServiceOffers.slice(1)));
     };
-    host.after("project_settings_update", next, taken, "projects");
-    await userEvent.click(await use("Use web from admin/package.json"));
-    await waitFor(() => expect(rows()).toEqual(["web", "api", "web-2", "docs"]));
-    expect(saves(host)).toEqual(saved([web, api, added]));
+    host.after("project_services_take", { done: true }, taken, "projects");
+    await userEvent.click(await use("Use preview from package.json"));
+    await waitFor(() => expect(rows()).toEqual(["web", "api", "preview", "docs"]));
+    expect(inputsOf(host, "project_services_take")).toEqual([
+      { project_id: "p1", names: ["preview"] },
+    ]);
     expect(within(region).getAllByRole("listitem")).toHaveLength(1);
     expect(inputsOf(host, "service_start")).toEqual([]);
   });
@@ -247,11 +248,11 @@ describe("services that files imply", () => {
 
   it("tell why one could not be taken", async () => {
     const { host } = await open();
-    host.answer("project_settings_update", () =>
-      refuseInput("failed", "services[2].command", "must be a shell command, not blank"),
+    host.answer("project_services_take", () =>
+      refuse("invalid", "names: `worker` is not a suggested service"),
     );
     await userEvent.click(await use("Use worker from Procfile"));
-    await screen.findByText("Must be a shell command, not blank.");
+    await screen.findByText("Could not add the service");
     expect(rows()).toEqual(["web", "api", "docs"]);
   });
 

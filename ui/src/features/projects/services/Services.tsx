@@ -237,15 +237,9 @@ function Loaded({ projectId, read }: { projectId: string; read: RepositoryConfig
   useLeaveNotice(draftKey(projectId), "serviceSettings.kept");
   if (!draft) return <SkeletonText lines={6} />;
   const repository = read?.services ?? [];
-  const taken = [...draft.own, ...repository].map(({ name }) => name);
   return (
     <>
-      <ServiceOffers
-        projectId={projectId}
-        own={draft.own}
-        taken={taken}
-        isChanged={draft.isChanged}
-      />
+      <ServiceOffers projectId={projectId} isChanged={draft.isChanged} />
       {read && <BrokenFile read={read} />}
       <List projectId={projectId} draft={draft} repository={repository} />
     </>
