@@ -113,7 +113,7 @@ mod tests {
         for (name, file, text, expected) in [
             ("face", "face/task.rs", methods("Engine", 184, "pub"), None),
             ("world", "core/world.rs", methods("World", 30, "pub(crate)"), None),
-            ("one too many", "face/task.rs", methods("Engine", 185, "pub"), Some("183 public methods")),
+            ("one too many", "face/task.rs", methods("Engine", 185, "pub"), Some("185 public methods")),
             ("one too many within", "core/world.rs", methods("World", 31, ""), Some("31 inner methods")),
             ("inner one of the face", "face/task.rs", methods("Engine", 1, ""), Some("1 inner methods")),
             (
