@@ -81,8 +81,6 @@ describe("other tabs", () => {
     expect(screen.getByText("the role is not assigned")).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     await user.keyboard("6");
-    expect(await screen.findByRole("heading", { name: "No services" })).toBeTruthy();
-    await user.keyboard("7");
     expect(await screen.findByText(someWorkspace().branch)).toBeTruthy();
     expect(await violations(container)).toEqual([]);
     dropKeys();

@@ -32,6 +32,7 @@ import { isRaced } from "./race/race.ts";
 import { RacedConversation } from "./race/RacedConversation.tsx";
 import { RaceTab } from "./race/RaceTab.tsx";
 import { Reviews } from "./review/Reviews.tsx";
+import { hasServices } from "./services/services.ts";
 import { ServicesTab } from "./services/ServicesTab.tsx";
 import { TaskHeader } from "./TaskHeader.tsx";
 import { Timeline } from "./timeline/Timeline.tsx";
@@ -160,8 +161,10 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const fixed = hasFixes(fixes) || wanted === "fixes";
   // Without a worktree there is nothing to validate.
   const validates = task.workspace?.status === "active" || wanted === "validate";
+  const services = useOp("task_services", { task_id: task.id }).data?.items;
   // Without a worktree there is nothing to run. Where the project names no services, the tab says where to.
-  const serves = task.workspace?.status === "active" || wanted === "services";
+  const serves =
+    (hasServices(services) && task.workspace?.status === "active") || wanted === "services";
   const debriefed = hasDebrief(useOp("task_debrief", { task_id: task.id }).data);
   const shown = useMemo(
     () =>

@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use forge_model::ids::ProjectId;
 use forge_model::service::{KEY, MAX_SERVICES, ServiceDefinition, ServiceOffer};
-use forge_reading::{
-    check_offer::RootFiles,
-    service_offer::{files, service_offers},
-};
+use forge_reading::service_offer::{files, service_offers};
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,7 +12,7 @@ use crate::{
     error::Result,
     project::{
         command::patch_settings,
-        files::{default_commit, text_at},
+        files::{default_commit, root_texts, text_at},
     },
 };
 
@@ -27,8 +24,9 @@ pub(crate) async fn offered(world: &World, id: &ProjectId) -> Result<Vec<Service
     drop(conn);
     let repo = core::repository::repo(world, &context).await?;
     let Some(commit) = default_commit(&repo, &row).await? else { return Ok(Vec::new()) };
-    let mut found = RootFiles::new();
-    for file in files() {
+    let (below, in_root): (Vec<&str>, Vec<&str>) = files().partition(|file| file.contains('/'));
+    let mut found = root_texts(&repo, &commit, &in_root).await?;
+    for file in below {
         // What is no text, or too long, says nothing.
         if let Ok(Some(text)) = text_at(&repo, &commit, file).await? {
             found.insert(file.to_owned(), text);

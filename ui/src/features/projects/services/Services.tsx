@@ -8,6 +8,7 @@ import { Badge } from "#ui/components/Badge.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { Stack } from "#ui/components/Stack.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { findingsIn, sentence } from "#ui/draft/findings.ts";
 import { formatPath, moved } from "#ui/draft/path.ts";
@@ -238,11 +239,11 @@ function Loaded({ projectId, read }: { projectId: string; read: RepositoryConfig
   if (!draft) return <SkeletonText lines={6} />;
   const repository = read?.services ?? [];
   return (
-    <>
+    <Stack gap={4}>
       <ServiceOffers projectId={projectId} isChanged={draft.isChanged} />
       {read && <BrokenFile read={read} />}
       <List projectId={projectId} draft={draft} repository={repository} />
-    </>
+    </Stack>
   );
 }
 

@@ -68,8 +68,9 @@ describe("the services of a task", () => {
     expect(screen.queryByRole("button", { name: "Run" })).toBeNull();
   });
 
-  it("are set up from their tab where the project names none", async () => {
-    const { user, container } = await opened([]);
+  it("are set up from their tab, for who is led there, where the project names none", async () => {
+    location.hash = "#/board/p1?task=1&tab=services";
+    const { user, container } = shown([]);
     await screen.findByRole("heading", { name: "No services" });
     expect(await violations(container)).toEqual([]);
     await user.click(screen.getByRole("button", { name: "Set up services" }));
