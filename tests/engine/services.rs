@@ -361,7 +361,7 @@ async fn services_that_files_imply_are_offered_until_the_project_has_them() -> R
             .map(|it| it["service"]["name"].clone())
             .collect())
     };
-    assert_eq!(offered().await?, [] as [Value; 0], "what is not committed is nobody's word");
+    assert_eq!(offered().await?, [] as [Value; 0], "uncommitted files suggest nothing");
     sandbox.repo.commit("how it is run")?;
     assert_eq!(offered().await?, ["run", "dev", "start"]);
     let take = |names: Value| json!({ "project_id": sandbox.project, "names": names });

@@ -289,7 +289,7 @@ fn is_below(path: &Path, folder: &Path) -> bool {
     }
 }
 
-/// Its own task, and no part of it.
+/// Its own task, and none of its subtasks.
 fn own(scope: &RunScope, task: &TaskId) -> Result<(), ApiError> {
     if *task == scope.task_id {
         return Ok(());

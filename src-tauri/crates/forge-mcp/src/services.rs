@@ -138,7 +138,7 @@ fn unknown(all: &[TaskService]) -> ApiError {
     let names: Vec<&str> = all.iter().map(|service| service.name.as_str()).collect();
     let message = match names.as_slice() {
         [] => "the project names no services: a person can add one in its settings".to_owned(),
-        names => format!("the project names no such service: {}", names.join(", ")),
+        names => format!("is not one of the project's services: {}", names.join(", ")),
     };
     ApiError::invalid("name", &message)
 }

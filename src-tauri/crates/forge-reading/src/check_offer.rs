@@ -151,14 +151,19 @@ fn node(offers: &mut Offers<'_>) {
     }
 }
 
-fn python(offers: &mut Offers<'_>) {
-    let run = if offers.has("uv.lock") {
+/// What programs of Python are run by, as the lock file implies; empty where there is none.
+pub(crate) fn python_runner(has: impl Fn(&str) -> bool) -> &'static str {
+    if has("uv.lock") {
         "uv run "
-    } else if offers.has("poetry.lock") {
+    } else if has("poetry.lock") {
         "poetry run "
     } else {
         ""
-    };
+    }
+}
+
+fn python(offers: &mut Offers<'_>) {
+    let run = python_runner(|lock| offers.has(lock));
     let project = "pyproject.toml";
     let first =
         |found: &[(&str, bool)]| found.iter().find(|(_, says)| *says).map(|(file, _)| (*file).to_owned());

@@ -183,6 +183,8 @@ struct Tool {
     remark: Option<&'static str>,
 }
 
+/// How a note ends about a variable that is not there.
+const NOT_SET: &str = ", which Forge does not set";
 const TEARDOWN: Meaning = Meaning::Nothing(
     "Forge runs nothing when it removes a worktree; use lifecycle hooks on on_task_done and on_task_cancel",
 );
@@ -298,13 +300,14 @@ impl Reader {
         match meaning {
             Meaning::Setup => self.set_up(value, path),
             Meaning::Run => {
-                // What is changed in them is seen where they are suggested.
-                let notes = self.out.notes.clone();
+                let notes = self.out.notes.len();
                 for command in self.texts(value, path) {
                     let command = self.in_our_words(command.trim());
                     self.out.runs.extend(command.map(|it| rename_word(&it, "FORGE_PORT_BASE", "PORT")));
                 }
-                self.out.notes = notes;
+                // What is changed in them is seen where they are suggested.
+                let said = self.out.notes.split_off(notes);
+                self.out.notes.extend(said.into_iter().filter(|note| note.ends_with(NOT_SET)));
                 if !is_empty(value) {
                     self.note_once(format!("`{path}` ({}) is suggested as a service", shown(value)));
                 }
@@ -398,7 +401,7 @@ impl Reader {
             }
         }
         for word in words(&text).filter(|word| word.starts_with(self.tool.prefix)) {
-            self.note_once(format!("`{command}` reads `{word}`, which Forge does not set"));
+            self.note_once(format!("`{command}` reads `{word}`{NOT_SET}"));
         }
         if runs_a_file(command) {
             // The script itself is not rewritten, so it finds the names that it knows.

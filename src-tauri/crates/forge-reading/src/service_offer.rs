@@ -4,11 +4,11 @@
 //! Sources: the manuals of npm, pnpm, yarn and bun on passing arguments to scripts; those of the servers in [`SERVERS`]
 //! on their port; Heroku's page on `Procfile`, whose `web` listens at `PORT`; the manual of `docker compose`.
 
-use forge_model::service::{ServiceDefinition, ServiceOffer, ServiceReady};
+use forge_model::service::{ServiceDefinition, ServiceOffer, ServiceReady, service_findings};
 use serde_json::Value;
 
 use crate::{
-    check_offer::{RootFiles, package_runner},
+    check_offer::{RootFiles, package_runner, python_runner},
     imports,
 };
 
@@ -26,6 +26,8 @@ const OWN_FILES: &[&str] = &[
     "manage.py",
     "package.json",
     "pnpm-lock.yaml",
+    "poetry.lock",
+    "uv.lock",
     "yarn.lock",
 ];
 
@@ -88,6 +90,8 @@ pub fn service_offers(files: &RootFiles) -> Vec<ServiceOffer> {
     for source in [other_tools, node, procfile, targets, django, compose] {
         source(&mut offers);
     }
+    // What could not be accepted is not offered.
+    offers.found.retain(|offer| service_findings(std::slice::from_ref(&offer.service), "").is_empty());
     offers.found
 }
 
@@ -104,7 +108,7 @@ fn other_tools(offers: &mut Offers<'_>) {
         for (index, command) in imported.runs.iter().enumerate() {
             let name = if index == 0 { "run".to_owned() } else { format!("run-{}", index + 1) };
             let tool = file.trim_start_matches('.').split(['.', '/']).next().unwrap_or("other");
-            offers.offer(file, tool, ServiceDefinition::of(&name, command));
+            offers.offer(file, tool, of_command(&name, command));
         }
     }
 }
@@ -119,25 +123,40 @@ fn node(offers: &mut Offers<'_>) {
         let Some(script) = package.pointer(&format!("/scripts/{name}")).and_then(Value::as_str) else {
             continue;
         };
-        let has = |servers: &[&str]| servers.iter().any(|server| has_words(script, server));
-        let service = if has(&SERVERS) && !script.contains("--port") {
-            at_port(ServiceDefinition::of(name, &format!("{run} {name}{before} --port \"$PORT\"")))
-        } else if has(&BY_VARIABLE) || script.contains("$PORT") {
-            at_port(ServiceDefinition::of(name, &format!("{run} {name}")))
+        let has_port = [" -p", "--port", "PORT="].iter().any(|said| script.contains(said));
+        let ends_with = |servers: &[&str]| !has_port && servers.iter().any(|it| ends_with_server(script, it));
+        let command = format!("{run} {name}");
+        let service = if ends_with(&SERVERS) {
+            at_port(ServiceDefinition::of(name, &format!("{command}{before} --port \"$PORT\"")))
+        } else if ends_with(&BY_VARIABLE) || names_port(script) {
+            at_port(ServiceDefinition::of(name, &command))
         } else {
-            ServiceDefinition::of(name, &format!("{run} {name}"))
+            ServiceDefinition::of(name, &command)
         };
         offers.offer(source, "npm", service);
     }
 }
 
-/// Whether a command has words that stand for themselves, as `vite` does not in `vitest`.
-fn has_words(command: &str, words: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    command.match_indices(words).any(|(at, _)| {
-        let (before, after) = (command.get(..at), command.get(at + words.len()..));
-        !before.is_some_and(|it| it.ends_with(is_part)) && !after.is_some_and(|it| it.starts_with(is_part))
-    })
+/// Whether the last command of a script, which is the one that gets what is put behind it, is this server.
+fn ends_with_server(script: &str, server: &str) -> bool {
+    let last = script.rsplit(['&', '|', ';']).next().unwrap_or_default();
+    let mut words = last
+        .split_whitespace()
+        .skip_while(|word| word.contains('=') || matches!(*word, "npx" | "bunx" | "exec" | "cross-env"));
+    let is_server = server.split(' ').all(|word| words.next() == Some(word));
+    // With some words it does another thing, and ends.
+    is_server && !matches!(words.next(), Some("build" | "test" | "lint" | "check" | "export"))
+}
+
+/// Whether a command reads the port that it is given.
+fn names_port(command: &str) -> bool {
+    ["$PORT", "${PORT"].iter().any(|name| command.contains(name))
+}
+
+/// A service of a command, which is waited for at its port where it reads that.
+fn of_command(name: &str, command: &str) -> ServiceDefinition {
+    let service = ServiceDefinition::of(name, command);
+    if names_port(command) { at_port(service) } else { service }
 }
 
 fn procfile(offers: &mut Offers<'_>) {
@@ -152,9 +171,8 @@ fn procfile(offers: &mut Offers<'_>) {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         name != "release" && !command.is_empty() && !name.is_empty() && name.chars().all(is_name)
     }) {
-        let service = ServiceDefinition::of(name, command);
-        let service = if name == "web" { at_port(service) } else { service };
-        offers.offer("Procfile", "procfile", service);
+        let service = of_command(name, command);
+        offers.offer("Procfile", "procfile", if name == "web" { at_port(service) } else { service });
     }
 }
 
@@ -170,25 +188,26 @@ fn targets(offers: &mut Offers<'_>) {
 
 fn django(offers: &mut Offers<'_>) {
     if offers.text("manage.py").contains("django") {
-        let service = ServiceDefinition::of("web", "python manage.py runserver \"$PORT\"");
+        let run = python_runner(|lock| offers.files.contains_key(lock));
+        let python = if run.is_empty() { "python3" } else { "python" };
+        let service = ServiceDefinition::of("web", &format!("{run}{python} manage.py runserver \"$PORT\""));
         offers.offer("manage.py", "django", at_port(service));
     }
 }
 
-/// Each task has containers of its own, by the name of its project.
+/// Only where the file takes its port from outside: two tasks cannot both have a fixed one. The containers of each task
+/// are its own by the name of their project; they get less time to stop than the service does.
 fn compose(offers: &mut Offers<'_>) {
     for file in ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"] {
-        if offers.files.contains_key(file) {
-            let command = "docker compose --project-name \"forge-$FORGE_TASK_ID\" up --build";
-            offers.offer(file, "docker", ServiceDefinition::of("compose", command));
+        if names_port(offers.text(file)) {
+            let command = "docker compose --project-name \"forge-$FORGE_TASK_ID\" up --build --timeout 3";
+            offers.offer(file, "docker", at_port(ServiceDefinition::of("compose", command)));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use forge_model::service::service_findings;
-
     use super::*;
 
     /// Each service with its command, whether it is waited for at its port, and its source. All can be accepted.
@@ -226,22 +245,48 @@ mod tests {
     }
 
     #[test]
+    fn script_that_ends_with_another_program_or_has_a_port_gets_none() {
+        for script in [
+            "vite build && node server.js",
+            "vite build --watch",
+            "concurrently 'vite' 'node api'",
+            "tsx --config vite.config.ts",
+            "vitest",
+            "PORT=3001 react-scripts start",
+            "next dev -p 3001",
+            "http-server -p 8080",
+        ] {
+            let package = format!(r#"{{"scripts":{{"dev":"{script}"}}}}"#);
+            assert_eq!(of(&[("package.json", &package)]), ["dev: npm run dev < package.json"], "{script}");
+        }
+        for script in ["tsc && vite", "cross-env A=1 webpack serve --open", "npx vite preview"] {
+            let package = format!(r#"{{"scripts":{{"dev":"{script}"}}}}"#);
+            let at_port = "dev: npm run dev -- --port \"$PORT\" @ < package.json";
+            assert_eq!(of(&[("package.json", &package)]), [at_port], "{script}");
+        }
+    }
+
+    #[test]
     fn processes_targets_and_containers() {
         assert_eq!(
             of(&[
-                ("Procfile", "web: gunicorn app -b :$PORT\nworker: celery\nrelease: migrate\n# a: comment\n"),
+                (
+                    "Procfile",
+                    "-x: y\nweb: gunicorn app -b :$PORT\nworker: celery\nrelease: migrate\n# a: comment\n"
+                ),
                 ("Makefile", "dev: deps\n\tx\nstart := 1\n"),
                 ("justfile", "dev:\n  x\n"),
                 ("manage.py", "import django"),
-                ("docker-compose.yml", ""),
+                ("compose.yaml", "ports: [\"80:80\"]"),
+                ("docker-compose.yml", "ports: [\"${PORT}:80\"]"),
             ]),
             [
                 "web: gunicorn app -b :$PORT @ < Procfile",
                 "worker: celery < Procfile",
                 "dev: make dev < Makefile",
                 "just-dev: just dev < justfile",
-                "django-web: python manage.py runserver \"$PORT\" @ < manage.py",
-                "compose: docker compose --project-name \"forge-$FORGE_TASK_ID\" up --build < docker-compose.yml",
+                "django-web: python3 manage.py runserver \"$PORT\" @ < manage.py",
+                "compose: docker compose --project-name \"forge-$FORGE_TASK_ID\" up --build --timeout 3 @ < docker-compose.yml",
             ]
         );
     }
@@ -256,7 +301,7 @@ mod tests {
                 ("package.json", r#"{"scripts":{"run":"x"}}"#),
             ]),
             [
-                "run: npm run dev --port $PORT < conductor.json",
+                "run: npm run dev --port $PORT @ < conductor.json",
                 "superset-run: bun dev < .superset/config.json",
                 "run-2: bun api < .superset/config.json",
                 "npm-run: npm run run < package.json",

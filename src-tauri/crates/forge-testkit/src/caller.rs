@@ -207,7 +207,7 @@ impl Caller {
                 answer => return answer,
             }
         }
-        bail!("the task never stands still")
+        bail!("the task's version changed at each of 20 attempts")
     }
 
     /// Waits until a task, given as an answer, satisfies a condition.

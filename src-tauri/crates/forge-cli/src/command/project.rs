@@ -145,7 +145,9 @@ async fn services(at: &At, named: Option<String>, add: Vec<String>) -> Result<An
     let path = ProjectPath { project_id };
     let settings = at.call(ProjectSettingsGet, path.clone()).await?;
     let offers = at.call(ProjectServiceOffers, path).await?;
-    let named = settings.settings.services.iter().map(|one| (one, "project"));
+    let own = settings.own["services"].as_array().cloned().unwrap_or_default();
+    let from = |name: &str| if own.iter().any(|one| one["name"] == name) { "project" } else { ".forge.json" };
+    let named = settings.settings.services.iter().map(|one| (one, from(&one.name)));
     let offered = offers.items.iter().map(|offer| (&offer.service, offer.source.as_str()));
     let row = |(service, from): (&ServiceDefinition, &str)| {
         vec![printable(&service.name), printable(&service.command), printable(from)]

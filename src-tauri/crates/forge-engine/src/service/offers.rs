@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use forge_model::ids::ProjectId;
-use forge_model::service::{KEY, MAX_SERVICES, ServiceDefinition, ServiceOffer};
+use forge_model::service::{KEY, MAX_SERVICES, ServiceOffer};
 use forge_reading::service_offer::{files, service_offers};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::{
     EngineError, World, core,
     error::Result,
     project::{
-        command::patch_settings,
+        command::change_settings,
         files::{default_commit, root_texts, text_at},
     },
 };
@@ -49,14 +49,18 @@ pub(crate) async fn take(world: &World, id: &ProjectId, names: &[String]) -> Res
     let asked: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let is_offered = |name: &&&str| offers.iter().any(|offer| offer.service.name == **name);
     if let Some(unknown) = asked.iter().find(|name| !is_offered(name)) {
-        return Err(EngineError::invalid("names", format!("`{unknown}` is not a suggested service")));
+        let names: Vec<&str> = offers.iter().map(|offer| offer.service.name.as_str()).collect();
+        let others =
+            if names.is_empty() { "none is".to_owned() } else { format!("these are: {}", names.join(", ")) };
+        let message = format!("`{unknown}` is not a suggested service; {others}");
+        return Err(EngineError::invalid("names", message));
     }
     offers.retain(|offer| asked.contains(offer.service.name.as_str()));
-    let row = world.store().read().await?.projects().get(id).await?;
-    let row = row.ok_or_else(|| EngineError::not_found("project", id))?;
-    // Those of the repository stay its own.
-    let mut own = row.settings.get(KEY).and_then(Value::as_array).cloned().unwrap_or_default();
-    let taken: Vec<ServiceDefinition> = offers.into_iter().map(|offer| offer.service).collect();
-    own.extend(taken.iter().map(|service| json!(service)));
-    patch_settings(world, id, &json!({ KEY: own })).await.map(drop)
+    let added = |settings: &Value| {
+        // Those of the repository stay its own.
+        let mut own = settings.get(KEY).and_then(Value::as_array).cloned().unwrap_or_default();
+        own.extend(offers.iter().map(|offer| json!(offer.service)));
+        json!({ KEY: own })
+    };
+    change_settings(world, id, added).await.map(drop)
 }

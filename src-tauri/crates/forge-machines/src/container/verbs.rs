@@ -38,7 +38,7 @@ impl Containers {
             },
             found => {
                 if found.is_some() {
-                    // Its making was cut short: nothing ever ran in it.
+                    // Its making was cut short, or its removal was.
                     self.remove(&name).await?;
                 }
                 self.make(&name, task, &image).await?;
