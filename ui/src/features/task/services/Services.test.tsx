@@ -62,10 +62,17 @@ const which = { task_id: "t1", name: "web" };
 
 describe("the services of a task", () => {
   it("have a tab only where there is a worktree to run them in", async () => {
-    show({ task: someTask({ workspace: null }) });
+    const task_services = () => ({ items: [named(null)], next_cursor: null });
+    show({ task: someTask({ workspace: null }) }, { task_services });
     await screen.findByRole("tab", { name: "Timeline" });
     expect(screen.queryByRole("tab", { name: "Services" })).toBeNull();
     expect(screen.queryByRole("button", { name: "Run" })).toBeNull();
+  });
+
+  it("have no tab where the project names none", async () => {
+    shown([]);
+    await screen.findByRole("button", { name: "Run" });
+    expect(screen.queryByRole("tab", { name: "Services" })).toBeNull();
   });
 
   it("are set up from their tab, for who is led there, where the project names none", async () => {
