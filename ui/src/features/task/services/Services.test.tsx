@@ -62,9 +62,15 @@ const which = { task_id: "t1", name: "web" };
 
 describe("the services of a task", () => {
   it("have a tab only where there is a worktree to run them in", async () => {
-    const task_services = () => ({ items: [named(null)], next_cursor: null });
+    let isAnswered = false;
+    const task_services = () => {
+      isAnswered = true;
+      return { items: [named(null)], next_cursor: null };
+    };
     show({ task: someTask({ workspace: null }) }, { task_services });
-    await screen.findByRole("tab", { name: "Timeline" });
+    await waitFor(() => expect(isAnswered).toBe(true));
+    // What is drawn of the answer comes later.
+    await new Promise((resolve) => setTimeout(resolve, 100));
     expect(screen.queryByRole("tab", { name: "Services" })).toBeNull();
     expect(screen.queryByRole("button", { name: "Run" })).toBeNull();
   });
