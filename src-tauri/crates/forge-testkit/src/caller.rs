@@ -202,9 +202,11 @@ impl Caller {
         let path = format!("/tasks/{}", id(task)?);
         for _ in 0..20 {
             body["version"] = self.get(&path).await?["version"].clone();
-            match self.post(&format!("{path}/{route}"), body.clone()).await {
-                Err(error) if error.to_string().contains("version_conflict") => {}
-                answer => return answer,
+            let route = format!("{path}/{route}");
+            let (status, value) = self.answer(Method::POST, &route, Some(body.clone())).await?;
+            if value["code"] != "version_conflict" {
+                ensure!((200..300).contains(&status), "{status}: {value}");
+                return Ok(value);
             }
         }
         bail!("the task's version changed at each of 20 attempts")

@@ -35,8 +35,6 @@ function standing(
 
 export interface ServicesDraft {
   readonly forms: readonly ServiceForm[];
-  /** What the project says itself. */
-  readonly own: readonly ServiceDefinition[];
   readonly findings: readonly Finding[];
   readonly isChanged: boolean;
   /** Other services were saved since this draft was begun. */
@@ -62,7 +60,6 @@ export function useServicesDraft(projectId: string): ServicesDraft | null {
   const now = forms.map(definitionOf);
   return {
     forms,
-    own,
     findings: standing(findingsOf(error), sent, now),
     isChanged: isDirty(draft),
     isStale: draft.isStale,
