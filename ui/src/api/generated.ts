@@ -4591,6 +4591,14 @@ export type ServiceDefinition = {
 /**  One start of a service. */
 export type ServiceId = string;
 
+/**  A service that a file of the repository implies, offered to people. */
+export type ServiceOffer = {
+	/**  What accepting it adds to the project's services. */
+	service: ServiceDefinition,
+	/**  The file that implies it, from the repository's root. */
+	source: string,
+};
+
 /**  When a service counts as ready: exactly one of these. */
 export type ServiceReady = {
 	/**  A GET request to this path at its port is answered with a status from 200 to 399. */
@@ -4948,6 +4956,14 @@ export type TakeOffer = {
 	commit?: string | null,
 	/**  Whether the answer waits for the steps that follow. */
 	wait?: Wait | null,
+};
+
+/**  Suggested services to add. */
+export type TakeServices = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Their names. */
+	names: string[],
 };
 
 /**  A task with everything that is derived from its rows. */
@@ -6143,6 +6159,10 @@ export interface Operations {
   task_services: { input: TaskPath; output: Page<TaskService> };
   /** Starts a service in the task's worktree; one that runs is left as it is. */
   service_start: { input: StartService; output: Service };
+  /** Suggested services, derived from the project's files, that it does not name. */
+  project_service_offers: { input: ProjectPath; output: Page<ServiceOffer> };
+  /** Adds suggested services to the project; none is started. */
+  project_services_take: { input: TakeServices; output: Done };
   /** Stops a service of the task, or all of them. */
   service_stop: { input: StopService; output: Page<TaskService> };
   /** All worktrees. */
@@ -6278,6 +6298,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   attachment_list: (input) => [`task:${input.task_id}`],
   service_list: () => ["services"],
   task_services: (input) => [`task:${input.task_id}`, "projects"],
+  project_service_offers: () => ["projects"],
   workspace_list: () => ["workspaces"],
   workspace_disk: () => ["workspaces"],
   workspace_orphans: () => ["workspaces"],

@@ -33,7 +33,7 @@ use forge_model::{
     race::Race,
     review::Review,
     run::RunInfo,
-    service::{Service, TaskService},
+    service::{Service, ServiceOffer, TaskService},
     storage::Backup,
     task::Task,
     transition::Transition,
@@ -274,6 +274,8 @@ table! {
     ServiceList(Empty) -> Page<Service> = ("service_list", Get, "/services", "Services that run, of all tasks.", services::list).provides(&["services"]).paged();
     TaskServices(TaskPath) -> Page<TaskService> = ("task_services", Get, "/tasks/{task_id}/services", "Services that the project names, with their latest start in the task.", services::of_task).provides(&["task:{task_id}", "projects"]).paged();
     ServiceStart(services::StartService) -> Service = ("service_start", Post, "/tasks/{task_id}/services/start", "Starts a service in the task's worktree; one that runs is left as it is.", services::start);
+    ProjectServiceOffers(projects::ProjectPath) -> Page<ServiceOffer> = ("project_service_offers", Get, "/projects/{project_id}/services/offers", "Suggested services, derived from the project's files, that it does not name.", services::offers).provides(&["projects"]).paged();
+    ProjectServicesTake(services::TakeServices) -> Done = ("project_services_take", Post, "/projects/{project_id}/services/take", "Adds suggested services to the project; none is started.", services::take);
     ServiceStop(services::StopService) -> Page<TaskService> = ("service_stop", Post, "/tasks/{task_id}/services/stop", "Stops a service of the task, or all of them.", services::stop).paged();
 
     WorkspaceList(Empty) -> Page<WorkspaceView> = ("workspace_list", Get, "/workspaces", "All worktrees.", workspaces::list).provides(&["workspaces"]).paged();

@@ -255,9 +255,19 @@ pub(crate) async fn patch_settings(
     if !patch.is_object() {
         return Err(EngineError::invalid("settings", "must be an object"));
     }
+    change_settings(world, id, |_| patch.clone()).await
+}
+
+/// The same with a patch that depends on what the project's own settings are when it is written.
+pub(crate) async fn change_settings(
+    world: &World,
+    id: &ProjectId,
+    patch_of: impl FnOnce(&Value) -> Value + Send,
+) -> Result<(ProjectSettings, Value)> {
     let mut tx = world.store().write().await?;
     let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     let source_before = core::contexts::context(world, &mut tx, id).await?.settings.workflow_source;
+    let patch = &patch_of(&row.settings);
     merge_patch(&mut row.settings, patch);
     tidy_settings(&mut row.settings);
     // What is written now is refused where what was written once is mended.
