@@ -27,8 +27,10 @@ CREATE TRIGGER machine_usage_begun AFTER INSERT ON executions WHEN NEW.machine_i
     INSERT INTO machine_usage (machine_id, quarter, runs, micro_usd)
     VALUES (NEW.machine_id, NEW.started_at / 900000, 1, coalesce(json_extract(NEW.usage, '$.cost_micro_usd'), 0))
     ON CONFLICT (machine_id, quarter) DO UPDATE SET runs = runs + 1, micro_usd = micro_usd + excluded.micro_usd;
-    -- No day reaches further back than these.
-    DELETE FROM machine_usage WHERE machine_id = NEW.machine_id AND quarter < NEW.started_at / 900000 - 384;
+    -- No day reaches further back than these. A clock that was ahead for a while erases nothing: the latest of them stay.
+    DELETE FROM machine_usage WHERE machine_id = NEW.machine_id AND quarter < (
+        SELECT quarter FROM machine_usage WHERE machine_id = NEW.machine_id ORDER BY quarter DESC LIMIT 1 OFFSET 384
+    );
 END;
 CREATE TRIGGER machine_usage_cost AFTER UPDATE OF usage ON executions WHEN NEW.machine_id IS NOT NULL BEGIN
     UPDATE machine_usage

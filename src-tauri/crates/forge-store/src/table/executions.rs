@@ -321,19 +321,6 @@ impl ExecutionsMut<'_> {
         Ok(())
     }
 
-    /// Writes down the machine that an execution runs on.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub async fn set_machine(&mut self, id: &ExecutionId, machine: &MachineId) -> Result<(), StoreError> {
-        sqlx::query("UPDATE executions SET machine_id = ?2 WHERE id = ?1")
-            .bind(id.as_str())
-            .bind(machine.as_str())
-            .execute(self.tx.sqlite())
-            .await?;
-        Ok(())
-    }
-
     /// Writes down the hash of the token that an execution was given.
     ///
     /// # Errors

@@ -15,23 +15,23 @@ handles!(machine_usage() -> MachineUsage);
 const QUARTER: i64 = 900_000;
 
 impl MachineUsage<'_> {
-    /// The runs on each machine (or on one) that began at `since` or later, and what they have cost in micro-dollars, as
-    /// far as that is known. `since` is the beginning of a day.
+    /// The runs on each machine (or on one) that began on a day, and what they have cost in micro-dollars, as far as that
+    /// is known. The day is told by when it begins and when the next one does.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn since(
+    pub async fn on_day(
         &mut self,
-        since: Timestamp,
+        (day, next): (Timestamp, Timestamp),
         machine: Option<&MachineId>,
     ) -> Result<HashMap<MachineId, (u32, u64)>, StoreError> {
-        let which = if machine.is_some() { "machine_id = ?2 AND" } else { "" };
+        let which = if machine.is_some() { "machine_id = ?3 AND" } else { "" };
         let sql = format!(
             "SELECT machine_id, sum(runs) AS runs, sum(micro_usd) AS cost FROM machine_usage
-             WHERE {which} quarter >= ?1 GROUP BY machine_id"
+             WHERE {which} quarter >= ?1 AND quarter < ?2 GROUP BY machine_id"
         );
-        let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(since.0.div_euclid(QUARTER));
-        let query = query.bind(machine.map(MachineId::as_str));
+        let query = sqlx::query(sqlx::AssertSqlSafe(sql)).bind(day.0.div_euclid(QUARTER));
+        let query = query.bind(next.0.div_euclid(QUARTER)).bind(machine.map(MachineId::as_str));
         let read = |row: &SqliteRow| {
             let c = Columns(row);
             Ok((c.text("machine_id")?, (c.int("runs")?, c.int("cost")?)))
@@ -71,10 +71,23 @@ mod tests {
             }
         }
         let expected = HashMap::from([("m".into(), (2, 42)), ("n".into(), (1, 1))]);
-        assert_eq!(tx.machine_usage().since(Timestamp(DAY), None).await.unwrap(), expected);
+        assert_eq!(tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), None).await.unwrap(), expected);
         tx.tasks_mut().delete(&"t".into()).await.unwrap();
-        assert_eq!(tx.machine_usage().since(Timestamp(DAY), None).await.unwrap(), expected);
-        let one = tx.machine_usage().since(Timestamp(DAY), Some(&"n".into())).await.unwrap();
+        assert_eq!(tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), None).await.unwrap(), expected);
+        let one = tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), Some(&"n".into())).await.unwrap();
         assert_eq!(one, HashMap::from([("n".into(), (1, 1))]));
+    }
+
+    #[tokio::test]
+    async fn clock_that_was_days_ahead_erases_nothing_of_today() {
+        let mut tx = seeded().await;
+        for (id, day) in [("x", 1), ("ahead", 31), ("y", 1)] {
+            let mut row = run(id, "t");
+            row.execution.machine_id = Some("m".into());
+            row.execution.started_at = Timestamp(day * DAY);
+            tx.executions_mut().insert(&row).await.unwrap();
+        }
+        let today = tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), None).await.unwrap();
+        assert_eq!(today, HashMap::from([("m".into(), (2, 0))]));
     }
 }

@@ -318,7 +318,7 @@ async fn machines(world: &World, conn: &mut ReadConnection) -> Result<Vec<Candid
     let all = conn.machines().list().await?;
     let (mut begun, mut to_come) = (HashMap::new(), HashMap::new());
     if all.iter().any(has_quota) {
-        begun = conn.machine_usage().since(day_of(world.now()).0, None).await?;
+        begun = conn.machine_usage().on_day(day_of(world.now()), None).await?;
         to_come = conn.slots().before_their_run(None, None).await?;
     }
     let candidate = |machine: Machine| {
@@ -338,7 +338,7 @@ async fn one_machine(
     let Some(machine) = conn.machines().get(id).await? else { return Ok(None) };
     let (mut begun, mut to_come) = (None, None);
     if has_quota(&machine) {
-        begun = conn.machine_usage().since(day_of(world.now()).0, Some(id)).await?.remove(id);
+        begun = conn.machine_usage().on_day(day_of(world.now()), Some(id)).await?.remove(id);
         to_come = conn.slots().before_their_run(Some(task), Some(id)).await?.remove(id);
     }
     Ok(Some(candidate(world, machine, begun, to_come)))
