@@ -158,6 +158,15 @@ pub(crate) async fn works_on(
     Ok(false)
 }
 
+/// The tasks that are worked on where not all are, with everything that is of them: parts and entries of races, and theirs.
+pub(crate) async fn named_with_theirs(
+    world: &World,
+    conn: &mut forge_store::ReadConnection,
+) -> crate::error::Result<HashSet<TaskId>> {
+    let named: Vec<TaskId> = locked(&world.part::<Workers>().named).iter().cloned().collect();
+    Ok(conn.tasks().with_theirs(&named).await?)
+}
+
 /// Asks for them once their time has come.
 pub(crate) fn kick_at(world: &World, task: &TaskId, at: Timestamp) {
     let (world, task) = (world.clone(), task.clone());

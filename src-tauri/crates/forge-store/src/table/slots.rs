@@ -130,35 +130,6 @@ impl Slots<'_> {
             .await?;
         rows.iter().map(|row| Ok((Columns(row).text("machine_id")?, Columns(row).int("n")?))).collect()
     }
-
-    /// How many places of an agent, and of a project, are taken or asked for by other tasks. A task that waits for a
-    /// machine asks for none: it could not use it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn spoken_for(
-        &mut self,
-        agent: &AgentId,
-        project: &ProjectId,
-        except: &TaskId,
-    ) -> Result<(u32, u32), StoreError> {
-        let row = sqlx::query(
-            "WITH asked AS (
-               SELECT s.task_id AS task, t.project_id AS project, r.agent_id AS agent FROM steps s
-               JOIN tasks t ON t.id = s.task_id JOIN task_roles r ON r.task_id = s.task_id AND r.agent_id IS NOT NULL
-               WHERE s.kind = 'admit' AND s.status <> 'done'
-                 AND coalesce(json_extract(t.waiting, '$.reason'), '') NOT IN ('no_machine', 'machine_busy', 'machine_quota', 'machine_unreachable')
-               UNION SELECT task_id, project_id, agent_id FROM slots
-             ) SELECT (SELECT count(DISTINCT task) FROM asked WHERE agent = ?1 AND task <> ?3) AS agent,
-                      (SELECT count(DISTINCT task) FROM asked WHERE project = ?2 AND task <> ?3) AS project",
-        )
-        .bind(agent.as_str())
-        .bind(project.as_str())
-        .bind(except.as_str())
-        .fetch_one(&mut *self.conn)
-        .await?;
-        Ok((row.try_get("agent")?, row.try_get("project")?))
-    }
 }
 
 impl SlotsMut<'_> {
@@ -202,11 +173,7 @@ impl SlotsMut<'_> {
 
 #[cfg(test)]
 mod tests {
-    use forge_model::task::{WaitReason, Waiting};
-    use forge_model::transition::StepKind;
-
     use super::*;
-    use crate::table::steps::StepRow;
     use crate::testing::{run, seeded, task};
 
     fn slot(agent: &str, machine: Option<&str>) -> Slot {
@@ -252,29 +219,6 @@ mod tests {
         assert!(tx.slots_mut().release(&"u".into()).await.unwrap());
         assert!(!tx.slots_mut().release(&"u".into()).await.unwrap());
         assert_eq!(tx.slots().of(&"u".into()).await.unwrap(), None);
-        assert_eq!(tx.slots().spoken_for(&"a".into(), &p, &"gone".into()).await.unwrap(), (2, 2));
-    }
-
-    #[tokio::test]
-    async fn task_that_waits_for_a_machine_asks_for_no_place_of_its_agent() {
-        let mut tx = with_tasks(&["u"]).await;
-        for id in ["t", "u"] {
-            let role = forge_model::task::RoleHolder {
-                kind: forge_model::task::HolderKind::Agent,
-                id: Some("a".into()),
-            };
-            tx.roles_mut().put(&id.into(), "coder", Some(&role)).await.unwrap();
-            let mut step = StepRow::pending(&id.into(), "doing", StepKind::Admit, "before_enter");
-            tx.steps_mut().insert(&mut step).await.unwrap();
-        }
-        let p = ProjectId::from("p");
-        assert_eq!(tx.slots().spoken_for(&"a".into(), &p, &"gone".into()).await.unwrap(), (2, 2));
-        let mut row = tx.tasks().get(&"u".into()).await.unwrap().unwrap();
-        let message = String::new();
-        row.waiting =
-            Some(Waiting { reason: WaitReason::MachineBusy, until: None, files: Vec::new(), message });
-        tx.tasks_mut().update(&mut row, Timestamp(2)).await.unwrap();
-        assert_eq!(tx.slots().spoken_for(&"a".into(), &p, &"gone".into()).await.unwrap(), (1, 1));
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use forge_model::ids::{ProjectId, TaskId};
+use forge_model::ids::{AgentId, ProjectId, TaskId};
 use forge_model::task::WaitReason;
 use forge_model::transition::StepKind;
 use forge_model::workflow::Action;
@@ -40,8 +40,13 @@ pub(crate) struct Waiting {
 pub(crate) async fn who_waits(world: &World, conn: &mut ReadConnection, whose: Whose) -> Result<Waiting> {
     let mut all = Waiting::default();
     let mut contexts = HashMap::new();
+    // An engine for one command works on a few tasks, and on what is of them.
+    let ours = match whose {
+        Whose::Ours => Some(workers::named_with_theirs(world, conn).await?),
+        Whose::Everyones => None,
+    };
     for row in conn.tasks().asking().await? {
-        if whose == Whose::Ours && !workers::works_on(world, conn, &row.id).await? {
+        if ours.as_ref().is_some_and(|ours| !ours.contains(&row.id)) {
             continue;
         }
         let Some(context) = readable(world, conn, &mut contexts, &row.project_id).await else { continue };
@@ -124,6 +129,31 @@ async fn readable(
     known.entry(id.clone()).or_insert(read.ok()).clone()
 }
 
+/// How many places of an agent, and of a project, other tasks ask for that have none: what is free is meant for them. A
+/// task that waits for a machine asks for none, since it could not use it.
+pub(crate) async fn asked_by_others(
+    world: &World,
+    conn: &mut ReadConnection,
+    (agent, project): (&AgentId, &ProjectId),
+    except: &TaskId,
+) -> Result<(u32, u32)> {
+    let (mut of_agent, mut of_project) = (0, 0);
+    let mut contexts = HashMap::new();
+    for row in conn.tasks().asking().await? {
+        let waits_for_machine = row.waiting.as_ref().is_some_and(|waiting| is_for_machine(waiting.reason));
+        if !row.is_admitted_later || waits_for_machine || row.id == *except {
+            continue;
+        }
+        let Some(context) = readable(world, conn, &mut contexts, &row.project_id).await else { continue };
+        let it = Asking::begun(row, &context)?;
+        if let Some(asked) = it.agent() {
+            of_agent += u32::from(asked == agent);
+            of_project += u32::from(it.row.project_id == *project);
+        }
+    }
+    Ok((of_agent, of_project))
+}
+
 /// Whether a task whose steps are under way asks for a place now: its next step gives one, and it waits for nothing else.
 /// One whose worker is about to look is one of them.
 pub(crate) fn asks(row: &QueuedTask) -> bool {
@@ -165,7 +195,6 @@ const fn waits_for_place(reason: WaitReason) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use forge_model::ids::AgentId;
     use forge_model::time::Timestamp;
 
     use super::*;

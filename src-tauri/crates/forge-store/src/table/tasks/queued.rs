@@ -1,14 +1,19 @@
 //! Tasks that an agent is to start on, as the scheduler needs them: a few columns of each, read by one statement however
 //! many there are.
 
+use std::collections::HashSet;
+
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::task::Waiting;
 use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceStatus;
-use sqlx::{Row as _, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
 
 use super::Tasks;
-use crate::{StoreError, row::Columns};
+use crate::{
+    StoreError,
+    row::{Columns, push_list},
+};
 
 /// A task that an agent is to start on.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,6 +115,18 @@ impl Tasks<'_> {
         .concat();
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch_all(&mut *self.conn).await?;
         rows.iter().map(read).collect()
+    }
+
+    /// These tasks, with everything that is of them: their subtasks, the entries of their races, and theirs.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn with_theirs(&mut self, tasks: &[TaskId]) -> Result<HashSet<TaskId>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new("WITH RECURSIVE theirs (id) AS (SELECT id FROM tasks WHERE id IN ");
+        push_list(&mut query, tasks)?;
+        query.push(" UNION SELECT t.id FROM tasks t JOIN theirs ON t.parent_id = theirs.id) SELECT id FROM theirs");
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter().map(|row| Columns(row).text("id")).collect()
     }
 
     /// One task as if it were queued.
