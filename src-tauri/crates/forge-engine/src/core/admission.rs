@@ -132,10 +132,7 @@ pub(crate) async fn take_place(
 ) -> Result<End> {
     let kept = tx.slots().of(&s.task.id).await?;
     if let Some(end) = before_a_start(tx, s).await? {
-        if kept.is_some() {
-            tx.slots_mut().release(&s.task.id).await?;
-            effects.push(Effect::WakeWaiting);
-        }
+        needs_no_place(tx, &s.task.id, effects).await?;
         return Ok(end);
     }
     if let Some(kept) = kept {
@@ -162,6 +159,14 @@ pub(crate) async fn take_place(
         }
         Looked::Nothing => Ok(stand_in_line(agent, effects)),
     }
+}
+
+/// Takes back the place of a task that needs none after all.
+pub(crate) async fn needs_no_place(tx: &mut Tx, task: &TaskId, effects: &mut Vec<Effect>) -> Result<()> {
+    if tx.slots_mut().release(task).await? {
+        effects.push(Effect::WakeWaiting);
+    }
+    Ok(())
 }
 
 /// Has a task without a place ask for one where its worktree is: it was on hold since it had one, or its agent came later.

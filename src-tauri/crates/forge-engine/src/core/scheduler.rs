@@ -195,7 +195,7 @@ fn log(it: &Asking, done: Result<()>) {
 async fn go_on(world: &World, it: &Asking, chosen: &Chosen) -> Result<Given> {
     let mut tx = world.store().write().await?;
     let Some(row) = tx.tasks().as_queued(&it.row.id).await? else { return Ok(Given::Not) };
-    if !asks(&row) || row.status != it.row.status || tx.slots().of(&it.row.id).await?.is_some() {
+    if row.status != it.row.status || !asks(&row, &it.context) || tx.slots().of(&it.row.id).await?.is_some() {
         return Ok(Given::Not);
     }
     let now = Asking { row, ..it.clone() };

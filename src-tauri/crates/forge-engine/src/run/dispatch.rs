@@ -59,10 +59,13 @@ impl Finding for Admission {
         s: &mut Stepping,
         effects: &mut Vec<Effect>,
     ) -> Result<End> {
+        // A place that was given meanwhile would be kept for nobody.
         let Some(agent) = core::admission::agent_for(tx, &s.context, &s.task).await? else {
+            core::admission::needs_no_place(tx, &s.task.id, effects).await?;
             return Ok(End::skipped("the role has no agent"));
         };
         if earlier_pass_stands(s) {
+            core::admission::needs_no_place(tx, &s.task.id, effects).await?;
             return Ok(End::skipped("the earlier result still applies"));
         }
         core::admission::take_place(world, tx, s, (&agent, self.0.clone()), effects).await
@@ -80,6 +83,7 @@ pub(crate) async fn dispatch(
         return Ok(End::skipped("no such state"));
     };
     let Some(agent) = core::admission::agent_for(tx, &s.context, &s.task).await? else {
+        core::admission::needs_no_place(tx, &s.task.id, effects).await?;
         return Ok(End::skipped(format!(
             "the role {} has no agent",
             state.role.as_deref().unwrap_or("of this state")
@@ -89,6 +93,7 @@ pub(crate) async fn dispatch(
         StateKind::Active => ExecutionRole::Coder,
         StateKind::Gate if state.plans() => ExecutionRole::Planner,
         StateKind::Gate if earlier_pass_stands(s) => {
+            core::admission::needs_no_place(tx, &s.task.id, effects).await?;
             return Ok(End::skipped("the earlier result still applies"));
         }
         StateKind::Gate => ExecutionRole::Reviewer,
@@ -101,8 +106,7 @@ pub(crate) async fn dispatch(
     };
     let workspace = tx.workspaces().last(&s.task.id).await?;
     let Some(workspace) = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Active) else {
-        tx.slots_mut().release(&s.task.id).await?;
-        effects.push(Effect::WakeWaiting);
+        core::admission::needs_no_place(tx, &s.task.id, effects).await?;
         return Ok(End::skipped("no workspace"));
     };
     if let Some(open) = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?.first() {

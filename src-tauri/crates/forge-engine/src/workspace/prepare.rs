@@ -173,14 +173,15 @@ pub(crate) async fn placed(
     Ok(placed)
 }
 
-/// The agent that is to start after this step.
+/// The agent that is to start after this step: none after a race, whose winner has done the work.
 async fn agent_of_step(world: &World, s: &Stepping) -> Result<Option<Agent>> {
-    match s.step.kind {
-        StepKind::PrepareWorkspace => {
-            let mut conn = world.store().read().await?;
-            core::admission::agent_for(&mut conn, &s.context, &s.task).await
-        }
-        _ => Ok(None),
+    if s.step.kind != StepKind::PrepareWorkspace {
+        return Ok(None);
+    }
+    let mut conn = world.store().read().await?;
+    match conn.steps().is_for_agent(&s.step).await? {
+        true => core::admission::agent_for(&mut conn, &s.context, &s.task).await,
+        false => Ok(None),
     }
 }
 

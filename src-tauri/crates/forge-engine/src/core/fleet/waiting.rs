@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use forge_model::ids::{AgentId, ProjectId, TaskId};
 use forge_model::task::WaitReason;
 use forge_model::transition::StepKind;
-use forge_model::workflow::Action;
+use forge_model::workflow::{Action, State};
 use forge_store::ReadConnection;
 use forge_store::table::tasks::QueuedTask;
 
@@ -104,7 +104,7 @@ enum Sorted {
 
 fn sort(row: QueuedTask, context: &Arc<ProjectContext>) -> Option<Sorted> {
     let waits = row.waiting.as_ref().is_some_and(|waiting| waits_for_place(waiting.reason));
-    if asks(&row) {
+    if asks(&row, context) {
         match Asking::begun(row.clone(), context) {
             Ok(it) if it.agent().is_some() => return Some(Sorted::Asks(it)),
             // Its step tells it.
@@ -155,15 +155,19 @@ pub(crate) async fn asked_by_others(
 }
 
 /// Whether a task whose steps are under way asks for a place now: its next step gives one, and it waits for nothing else.
-/// One whose worker is about to look is one of them.
-pub(crate) fn asks(row: &QueuedTask) -> bool {
-    row.waiting.as_ref().is_none_or(|waiting| waits_for_place(waiting.reason)) && next_step_admits(row)
+/// One whose worker is about to look is one of them. A gate whose work passed before asks no auditor again.
+pub(crate) fn asks(row: &QueuedTask, context: &ProjectContext) -> bool {
+    let audits = || context.workflow.state(&row.status).is_some_and(State::audits);
+    row.waiting.as_ref().is_none_or(|waiting| waits_for_place(waiting.reason))
+        && next_step_admits(row)
+        && !(row.is_passed && audits())
 }
 
 fn next_step_admits(row: &QueuedTask) -> bool {
-    row.next_step.as_ref().is_some_and(|(kind, action)| {
-        [StepKind::Admit, StepKind::PrepareWorkspace].iter().any(|it| it.as_str() == kind)
-            || action.as_deref() == Some(Action::DispatchRoleAgent.as_str())
+    row.next_step.as_ref().is_some_and(|(kind, action)| match action.as_deref() {
+        Some(action) => action == Action::DispatchRoleAgent.as_str(),
+        None if *kind == StepKind::PrepareWorkspace.as_str() => row.is_for_agent,
+        None => *kind == StepKind::Admit.as_str(),
     })
 }
 
@@ -219,6 +223,10 @@ mod tests {
             agents: vec![("coder".to_owned(), AgentId::from("a"))],
             workspace: None,
             next_step: Some((next.to_owned(), action.map(str::to_owned))),
+            is_for_agent: true,
+            is_passed: false,
+            race: None,
+            last_race: None,
             is_admitted_later: true,
         }
     }
@@ -242,6 +250,22 @@ mod tests {
         assert_eq!(what(row("action", Some("run_ci_steps"), Some(WaitReason::MachineBusy))), "wakes");
         assert_eq!(what(row("action", Some("run_ci_steps"), None)), "nothing");
         assert_eq!(what(row("prepare_workspace", None, Some(WaitReason::MachineDiskFull))), "nothing");
+        // The winner of a race was worked on already: its worktree is made for nobody.
+        let won = QueuedTask {
+            is_for_agent: false,
+            ..row("prepare_workspace", None, Some(WaitReason::MachineBusy))
+        };
+        assert_eq!(what(won), "wakes");
+        // Its work passed before, and only a conflict was mended since.
+        let passed = |next, action| {
+            let agents = vec![("reviewer".to_owned(), AgentId::from("a"))];
+            let status = "review".to_owned();
+            QueuedTask { is_passed: true, agents, status, ..row(next, action, None) }
+        };
+        assert_eq!(what(passed("admit", None)), "nothing");
+        assert_eq!(what(passed("action", Some("dispatch_role_agent"))), "nothing");
+        let fresh = QueuedTask { is_passed: false, ..passed("admit", None) };
+        assert_eq!(what(fresh), "asks");
         // A person works on it.
         let mine = QueuedTask {
             agents: Vec::new(),

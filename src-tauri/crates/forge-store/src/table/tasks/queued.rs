@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
+use forge_model::inner_loop::TaskRace;
+use forge_model::race::RaceStatus;
 use forge_model::task::Waiting;
 use forge_model::time::Timestamp;
 use forge_model::workspace::WorkspaceStatus;
@@ -52,6 +54,15 @@ pub struct QueuedTask {
     pub workspace: Option<QueuedWorkspace>,
     /// The kind and action of its next step.
     pub next_step: Option<(String, Option<String>)>,
+    /// Whether the next step is part of an agent's start: of its move, a step that gives a place is or goes before it, and
+    /// no race comes between. Entries of a race have places of their own.
+    pub is_for_agent: bool,
+    /// Whether its work passed its review before, so that no auditor is asked again.
+    pub is_passed: bool,
+    /// Its own race, if it says something of one.
+    pub race: Option<TaskRace>,
+    /// What became of its last race.
+    pub last_race: Option<RaceStatus>,
     /// Whether a place for it is still to be given.
     pub is_admitted_later: bool,
 }
@@ -72,6 +83,11 @@ const SELECT: &str = "SELECT t.id, t.project_id, t.number, t.race_place, t.statu
       (SELECT json_group_array(json_array(r.role, r.agent_id)) FROM task_roles r WHERE r.task_id = t.id AND r.kind = 'agent') AS agents,
       (SELECT json_array(w.machine_id, w.status) FROM workspaces w WHERE w.task_id = t.id ORDER BY w.created_at DESC, w.rowid DESC LIMIT 1) AS workspace,
       (SELECT json_array(s.kind, s.action) FROM steps s WHERE s.task_id = t.id AND s.status <> 'done' ORDER BY s.id LIMIT 1) AS next_step,
+      coalesce((SELECT a.kind = 'admit' FROM steps n JOIN steps a ON a.transition_seq IS n.transition_seq AND a.task_id = n.task_id AND a.id <= n.id
+          WHERE n.id = (SELECT min(s.id) FROM steps s WHERE s.task_id = t.id AND s.status <> 'done') AND a.kind IN ('admit', 'race')
+          ORDER BY a.id DESC LIMIT 1), 0) AS is_for_agent,
+      t.review_passed_at IS NOT NULL AS is_passed, t.race,
+      (SELECT r.status FROM races r WHERE r.task_id = t.id ORDER BY r.number DESC LIMIT 1) AS last_race,
       EXISTS (SELECT 1 FROM steps s WHERE s.task_id = t.id AND s.status <> 'done' AND s.kind = 'admit') AS is_admitted_later
     FROM tasks t";
 
@@ -166,6 +182,10 @@ fn read(row: &SqliteRow) -> Result<QueuedTask, StoreError> {
         agents: agents.into_iter().map(|(role, agent)| (role, agent.into())).collect(),
         workspace: workspace.filter(|it| it.status != WorkspaceStatus::Cleaned),
         next_step: c.json_opt("next_step")?,
+        is_for_agent: c.flag("is_for_agent")?,
+        is_passed: c.flag("is_passed")?,
+        race: c.json_opt("race")?,
+        last_race: c.text_opt::<String>("last_race")?.and_then(|status| status.parse().ok()),
         is_admitted_later: c.flag("is_admitted_later")?,
     })
 }
@@ -173,7 +193,7 @@ fn read(row: &SqliteRow) -> Result<QueuedTask, StoreError> {
 #[cfg(test)]
 mod tests {
     use forge_model::task::{HolderKind, RoleHolder, WaitReason};
-    use forge_model::transition::StepKind;
+    use forge_model::transition::{StepKind, StepStatus};
     use forge_model::workspace::Workspace;
 
     use super::*;
@@ -237,5 +257,33 @@ mod tests {
         let facts: Vec<_> = asking.iter().map(|it| (it.is_admitted_later, it.held, it.is_entry)).collect();
         assert_eq!(facts, [(true, true, false), (false, false, false), (true, true, true)]);
         assert_eq!(asking[1].next_step, Some(("prepare_workspace".to_owned(), None)));
+    }
+
+    #[tokio::test]
+    async fn worktree_is_prepared_for_an_agent_unless_a_race_goes_before_it_in_the_same_move() {
+        let mut tx = seeded().await;
+        let for_agent = async |tx: &mut crate::Tx| {
+            tx.tasks().as_queued(&"t".into()).await.unwrap().unwrap().is_for_agent
+        };
+        for (kinds, expected) in [
+            // A gate that only checks.
+            (&[StepKind::Capture, StepKind::PrepareWorkspace][..], false),
+            (&[StepKind::Admit, StepKind::PrepareWorkspace], true),
+            (&[StepKind::Race, StepKind::PrepareWorkspace], false),
+            // The work goes on as a race, and is gone on with after one.
+            (&[StepKind::Admit, StepKind::Race, StepKind::PrepareWorkspace], false),
+            (&[StepKind::Race, StepKind::Admit, StepKind::PrepareWorkspace], true),
+        ] {
+            tx.steps_mut().skip_open(&"t".into(), "elsewhere", Timestamp(1)).await.unwrap();
+            for kind in kinds {
+                let mut step = StepRow::pending(&"t".into(), "doing", *kind, "before_enter");
+                tx.steps_mut().insert(&mut step).await.unwrap();
+                if *kind != StepKind::PrepareWorkspace {
+                    step.status = StepStatus::Done;
+                    tx.steps_mut().update(&step).await.unwrap();
+                }
+            }
+            assert_eq!(for_agent(&mut tx).await, expected, "{kinds:?}");
+        }
     }
 }
