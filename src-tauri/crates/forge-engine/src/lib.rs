@@ -60,7 +60,7 @@ mod workspace;
 pub(crate) use crate::core::world::World;
 pub use crate::core::{
     disk::{DiskSpace, StorageHealth},
-    fleet::placement::{Candidate, Placement, Today, WaitFor, choose, fitness, waiting},
+    fleet::placement::{Candidate, Today, WaitFor, fitness, waiting},
     guarded::guarded,
 };
 pub use crate::face::Engine;

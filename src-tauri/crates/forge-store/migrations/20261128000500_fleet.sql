@@ -41,10 +41,23 @@ CREATE TRIGGER machine_usage_gone AFTER DELETE ON machines BEGIN
     DELETE FROM machine_usage WHERE machine_id = OLD.id;
 END;
 
--- When a project was given a place last, as a number that rises, and how many places it was given since one went to the
--- task that had waited longest.
+-- When a project was given a place last, as a number that rises.
 CREATE TABLE turns (
     project_id TEXT PRIMARY KEY NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    turn INTEGER NOT NULL,
-    passed INTEGER NOT NULL DEFAULT 0
+    turn INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- How many places of an agent, and on a machine, a project was given since one of them went to the task that had waited
+-- longest.
+CREATE TABLE passes (
+    project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+    whose TEXT NOT NULL, -- the id of the agent or of the machine
+    passed INTEGER NOT NULL,
+    PRIMARY KEY (project_id, whose)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER passes_of_agent_gone AFTER DELETE ON agents BEGIN
+    DELETE FROM passes WHERE whose = OLD.id;
+END;
+CREATE TRIGGER passes_on_machine_gone AFTER DELETE ON machines BEGIN
+    DELETE FROM passes WHERE whose = OLD.id;
+END;

@@ -82,7 +82,7 @@ pub(crate) async fn look(world: &World, id: &TaskId) -> Result<Looked> {
     Ok(match decided.decisions.swap_remove(at) {
         Decision::Start(machine) => Looked::Next(Chosen { machine, by_age }),
         Decision::Wait(waiting) => {
-            let again = looks_again(&read.fleet, &read.asking[at].1, &waiting);
+            let again = looks_again(&decided.fleet, &read.asking[at].1, &waiting);
             Looked::Waits(waiting, again)
         }
     })
@@ -112,7 +112,7 @@ pub(crate) async fn grant(
         Some(Decision::Start(machine_id)) if machine_id == chosen.machine => {
             let slot = Slot { agent_id, machine_id };
             tx.slots_mut().take(&task, &project, &slot, world.now()).await?;
-            tx.turns_mut().end(&project, chosen.by_age).await?;
+            tx.turns_mut().end(&project, &slot, chosen.by_age).await?;
             Ok(None)
         }
         Some(Decision::Wait(waiting)) => Ok(Some(waiting)),
@@ -326,7 +326,8 @@ async fn asking_of(
 ) -> Result<Option<Asking>> {
     let Some(row) = conn.tasks().as_queued(task).await? else { return Ok(None) };
     let role = context.workflow.state(&row.status).and_then(|state| state.role.clone());
-    Ok(Some(Asking { row, context: Arc::clone(context), is_begun: true, role, needs: Vec::new() }))
+    let context = Arc::clone(context);
+    Ok(Some(Asking { row, context, is_begun: true, role, needs: Vec::new(), is_raced: false }))
 }
 
 /// What keeps a task from starting that a person, or the scheduler, has not put there in spite of it: its dependencies.

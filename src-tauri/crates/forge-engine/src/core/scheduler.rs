@@ -131,7 +131,8 @@ async fn run_pass(world: &World) -> Result<()> {
     let mut again = HashSet::new();
     for ((it, waiter), decision) in read.asking.iter().zip(&decided.decisions) {
         let Decision::Wait(waiting) = decision else { continue };
-        again.extend(looks_again(&read.fleet, waiter, waiting));
+        // As the machines are once those before it have started: what this pass used up is there again tomorrow.
+        again.extend(looks_again(&decided.fleet, waiter, waiting));
         match it.cancelled_need() {
             // It is told by the step itself.
             Some(_) if it.is_begun => super::workers::kick(world, &it.row.id),
@@ -294,7 +295,9 @@ async fn start_by_itself(world: &World, it: &Asking, chosen: &Chosen) -> Result<
             let mv = Move::by(&target.name, "start", actor);
             let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
             super::transition::apply(world, &mut tx, context, &mut now, mv).await?;
-            match reserve(world, &mut tx, context, &now, (it.agent(), chosen)).await? {
+            // A race asks for no place, wherever a guard sends its task.
+            let agent = it.agent().filter(|_| !it.is_raced);
+            match reserve(world, &mut tx, context, &now, (agent, chosen)).await? {
                 Reserved::Given => Given::Place,
                 Reserved::AsksForNone => Given::Not,
                 Reserved::Refused => return Ok(Given::Not),

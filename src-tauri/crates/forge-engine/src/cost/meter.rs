@@ -179,6 +179,17 @@ pub(crate) async fn cost_reached(
     }))
 }
 
+/// What a task is told whose own limit of cost is reached: no day that begins helps it.
+pub(crate) async fn own_limit_reached(
+    world: &World,
+    conn: &mut ReadConnection,
+    context: &ProjectContext,
+    task: &TaskRow,
+) -> Result<Option<String>> {
+    let reached = cost_reached(world, conn, context, task).await?.filter(|(.., until)| until.is_none());
+    Ok(reached.map(|(_, limit, _)| format!("its runs have reached the task's limit of {}", dollars(limit))))
+}
+
 /// A limit that passes by itself and keeps the agents of a project from being started until then.
 pub(crate) async fn wait_for_day(
     world: &World,

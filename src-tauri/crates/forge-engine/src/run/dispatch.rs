@@ -12,7 +12,6 @@ use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::ExecutionId;
 use forge_model::log::EntryKind;
 use forge_model::task::AnnotationType;
-use forge_model::words::dollars;
 use forge_model::workflow::StateKind;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
@@ -127,8 +126,7 @@ pub(crate) async fn dispatch(
         .transpose()
         .map_err(corrupt_step)?
         .unwrap_or_default();
-    if let Some((_, limit, None)) = cost::meter::cost_reached(world, tx, &s.context, &s.task).await? {
-        let message = format!("its runs have reached the task's limit of {}", dollars(limit));
+    if let Some(message) = cost::meter::own_limit_reached(world, tx, &s.context, &s.task).await? {
         return Ok(End::Block(BlockReason::new(AnnotationType::ExecutorFailed, message)));
     }
     let previous = match role {

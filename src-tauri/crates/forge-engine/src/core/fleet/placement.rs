@@ -4,7 +4,6 @@
 
 use std::cmp::Ordering;
 
-use forge_model::ids::MachineId;
 use forge_model::machine::{Machine, MachineContact, MachineKind};
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::words::{counted, dollars};
@@ -34,17 +33,6 @@ pub struct Today {
     pub micro_usd: u64,
 }
 
-/// Where a task runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Placement {
-    /// On the computer that the engine is on.
-    Local,
-    /// On this machine.
-    On(MachineId),
-    /// Nowhere yet.
-    Wait(WaitFor),
-}
-
 /// What keeps a task from every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitFor {
@@ -60,19 +48,15 @@ pub enum WaitFor {
     Unreachable,
 }
 
-/// Where a task that requires these labels runs: on the machine with the least load of those that have all labels and
-/// a free place, can be reached and are not draining. The load is what runs there, as a share of the cap where there is
-/// one. Of equal loads the first name counts.
-#[must_use]
-pub fn choose(required: &[String], candidates: &[Candidate]) -> Placement {
-    if required.is_empty() {
-        return Placement::Local;
-    }
-    let labelled = || candidates.iter().filter(|it| it.machine.has_labels(required));
-    let fitting = labelled().filter(|it| it.obstacle().is_none());
-    match fitting.min_by(|a, b| a.compare(b)) {
-        Some(chosen) => Placement::On(chosen.machine.id.clone()),
-        None => Placement::Wait(nearest_obstacle(labelled()).unwrap_or(WaitFor::NoMachine)),
+/// The machine that a task runs on which could run on these: the one with the least load of those that have a free place,
+/// can be reached and are not draining; else the obstacle that goes away first. The load is what runs there, as a share
+/// of the cap where there is one. Of equal loads the first name counts.
+pub(crate) fn least_loaded(machines: &[Candidate], labelled: &[usize]) -> Result<usize, WaitFor> {
+    let of = |at: &usize| &machines[*at];
+    let fitting = labelled.iter().filter(|at| of(*at).obstacle().is_none());
+    match fitting.min_by(|a, b| of(*a).compare(of(*b))) {
+        Some(at) => Ok(*at),
+        None => Err(nearest_obstacle(labelled.iter().map(of)).unwrap_or(WaitFor::NoMachine)),
     }
 }
 
@@ -143,7 +127,7 @@ fn spoken(milliseconds: i64) -> String {
 
 /// The obstacle that goes away first: a run ends by itself, so does a day, a machine comes back, and a person ends
 /// draining.
-pub(crate) fn nearest_obstacle<'c>(candidates: impl Iterator<Item = &'c Candidate>) -> Option<WaitFor> {
+fn nearest_obstacle<'c>(candidates: impl Iterator<Item = &'c Candidate>) -> Option<WaitFor> {
     candidates.filter_map(Candidate::obstacle).min_by_key(|obstacle| match obstacle {
         WaitFor::Full => 0,
         WaitFor::Spent => 1,

@@ -1,10 +1,11 @@
 //! Who is next, and where: the decision for all tasks that wait, as a function of what is taken.
 //!
 //! - Within a project: what was begun before what was not; then by priority, which rises by a level with each day of
-//!   waiting, by at most [`RAISE_MOST`]; then by age. After [`BY_RANK`] places in a row that went by this order, the next
-//!   one goes to the task that has waited longest, if it has waited for more than a day, so that nothing is passed for ever.
-//! - Between projects: the one with the fewest places where the task would run (on its machine, else of its agent), and
-//!   of equals the one whose last turn is the longest ago. The age of a task does not matter there.
+//!   waiting, by at most [`RAISE_MOST`]; then by age. After [`BY_RANK`] places of an agent, or on a machine, in a row that
+//!   went by this order, the next such place goes to the task that has waited longest of those that can have it, if it
+//!   has waited for more than a day. What other agents and machines give does not change what is owed there.
+//! - Between projects: the one with the fewest places of the task's agent or on its machine, whichever are more, and of
+//!   equals the one whose last turn is the longest ago. The age of a task does not matter there.
 //! - A task that cannot run now keeps nobody behind it: whatever fits goes first.
 
 use std::{cmp::Reverse, collections::HashMap};
@@ -15,7 +16,7 @@ use forge_model::task::{WaitReason, Waiting};
 use forge_model::time::Timestamp;
 use forge_store::table::{slots::Slot, turns::Turn};
 
-use super::placement::{Candidate, WaitFor, waiting};
+use super::placement::{Candidate, least_loaded, waiting};
 
 /// A day, in milliseconds.
 const DAY: i64 = 24 * 3_600_000;
@@ -23,7 +24,8 @@ const DAY: i64 = 24 * 3_600_000;
 /// By how many levels of priority age raises a task at most.
 const RAISE_MOST: i64 = 2;
 
-/// How many places of a project in a row go by rank while one of its tasks has waited for more than a day.
+/// How many places of an agent, or on a machine, in a row go by rank while a task of the project that could have them has
+/// waited for more than a day.
 const BY_RANK: u32 = 3;
 
 /// What is there and what of it is taken.
@@ -57,8 +59,8 @@ pub(crate) struct AgentPlaces {
     pub name: String,
     pub most: u32,
     pub taken: u32,
-    /// Those on this computer, by project.
-    pub here: HashMap<ProjectId, u32>,
+    /// Those of each project, wherever they are.
+    pub of_projects: HashMap<ProjectId, u32>,
     pub is_paused: bool,
     /// Until when its provider takes nothing.
     pub limited_until: Option<Timestamp>,
@@ -72,7 +74,7 @@ pub(crate) struct ProjectPlaces {
     pub is_paused: bool,
     /// What keeps all of its tasks from starting.
     pub obstacle: Option<Waiting>,
-    /// When it was given a place last, and how many since one went by age.
+    /// When it was given a place last, and how many of each agent and machine since one went by age.
     pub turn: Turn,
 }
 
@@ -94,8 +96,10 @@ pub(crate) struct Waiter {
 }
 
 /// Where a task is to run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wants {
+    /// Nowhere itself: it is raced for, and its entries ask for places. It begins while its project has one.
+    Race,
     /// On this computer.
     Here,
     /// On a machine that has all of these labels.
@@ -183,11 +187,12 @@ pub(crate) fn plan(fleet: Fleet, waiters: &[Waiter], now: Timestamp) -> Plan {
     Plan { decisions, starts, fleet: planning.fleet }
 }
 
-/// The tasks of a project, in two orders; the first one is last.
+/// The tasks of a project; the first one is last in each list.
 struct Queue {
     by_rank: Vec<usize>,
-    /// Those alone that have waited for more than a day.
-    by_age: Vec<usize>,
+    /// Those alone that have waited for more than a day. A list for each agent with what is wanted of it: the tasks of one
+    /// are given the same place.
+    by_age: Vec<Vec<usize>>,
 }
 
 fn queues(waiters: &[Waiter], now: Timestamp) -> Vec<Queue> {
@@ -197,16 +202,44 @@ fn queues(waiters: &[Waiter], now: Timestamp) -> Vec<Queue> {
     }
     let queue = |mut by_rank: Vec<usize>| {
         by_rank.sort_by_key(|at| Reverse((waiters[*at].rank, &waiters[*at].task)));
-        let is_late = |at: &usize| now.since(waiters[*at].since) > DAY;
-        let mut by_age: Vec<usize> = by_rank.iter().copied().filter(is_late).collect();
-        by_age.sort_by_key(|at| Reverse((waiters[*at].since, waiters[*at].rank, &waiters[*at].task)));
+        let mut by_age: HashMap<(&AgentId, Kind<'_>), Vec<usize>> = HashMap::new();
+        for at in by_rank.iter().copied().filter(|at| now.since(waiters[*at].since) > DAY) {
+            by_age.entry((&waiters[at].agent, Kind::of(&waiters[at]))).or_default().push(at);
+        }
+        let mut by_age: Vec<Vec<usize>> = by_age.into_values().collect();
+        for list in &mut by_age {
+            list.sort_by_key(|at| Reverse((waiters[*at].since, waiters[*at].rank, &waiters[*at].task)));
+        }
         Queue { by_rank, by_age }
     };
     by_project.into_values().map(queue).collect()
 }
 
+/// What tasks of an agent have in common that are given the same place.
+#[derive(PartialEq, Eq, Hash)]
+enum Kind<'w> {
+    Race,
+    Here,
+    Labels(&'w [String]),
+    /// With the task, where it has a keeper of its own there.
+    Its(&'w MachineId, Option<&'w TaskId>),
+}
+
+impl<'w> Kind<'w> {
+    fn of(waiter: &'w Waiter) -> Self {
+        match &waiter.wants {
+            Wants::Race => Self::Race,
+            Wants::Here => Self::Here,
+            Wants::Labels(labels) => Self::Labels(labels),
+            Wants::Its(id, contact) => Self::Its(id, contact.is_some().then_some(&waiter.task)),
+        }
+    }
+}
+
 /// Where a task can be given a place.
 enum Place {
+    /// It needs none.
+    Nowhere,
     Here,
     On(usize),
     /// Its machine is not known any more, which is told by whoever needs it.
@@ -248,20 +281,55 @@ impl<'w> Planning<'w> {
         waiters: &'w [Waiter],
         decisions: &mut [Option<Decision>],
     ) -> Option<(Start, Place)> {
-        let first = queue.by_rank.last().and_then(|at| self.fleet.projects.get(&waiters[*at].project));
-        let goes_by_age = first.is_some_and(|project| project.turn.passed >= BY_RANK);
-        for (by_age, list) in [(true, &mut queue.by_age), (false, &mut queue.by_rank)] {
-            while let Some(at) = list.last().copied().filter(|_| goes_by_age || !by_age) {
-                if decisions[at].is_none() {
-                    match self.place_for(&waiters[at]) {
-                        Ok(place) => return Some((Start { at, by_age }, place)),
-                        Err(waiting) => decisions[at] = Some(Decision::Wait(waiting)),
-                    }
-                }
-                list.pop();
+        let mut oldest: Option<(usize, Place)> = None;
+        for list in &mut queue.by_age {
+            let Some((at, place)) = self.first_of(list, waiters, decisions) else { continue };
+            let age = |at: usize| (waiters[at].since, waiters[at].rank, &waiters[at].task);
+            let is_older = oldest.as_ref().is_none_or(|(other, _)| age(at) < age(*other));
+            if is_older && self.is_owed(&waiters[at], &place) {
+                oldest = Some((at, place));
             }
         }
+        let by_age = oldest.is_some();
+        let (at, place) = oldest.or_else(|| self.first_of(&mut queue.by_rank, waiters, decisions))?;
+        Some((Start { at, by_age }, place))
+    }
+
+    /// The first task of a list that can be given a place.
+    fn first_of(
+        &mut self,
+        list: &mut Vec<usize>,
+        waiters: &'w [Waiter],
+        decisions: &mut [Option<Decision>],
+    ) -> Option<(usize, Place)> {
+        while let Some(at) = list.last().copied() {
+            if decisions[at].is_none() {
+                match self.place_for(&waiters[at]) {
+                    Ok(place) => return Some((at, place)),
+                    Err(waiting) => decisions[at] = Some(Decision::Wait(waiting)),
+                }
+            }
+            list.pop();
+        }
         None
+    }
+
+    /// Whether a place is one that goes to the task of its project that has waited longest.
+    fn is_owed(&self, waiter: &Waiter, place: &Place) -> bool {
+        let Some(project) = self.fleet.projects.get(&waiter.project) else { return false };
+        let passed = |whose: &str| project.turn.passed.get(whose).copied().unwrap_or(0);
+        self.whose(waiter, place).into_iter().flatten().any(|whose| passed(whose) >= BY_RANK)
+    }
+
+    /// Whose a place is: the agent's, and the machine's.
+    fn whose<'a>(&'a self, waiter: &'a Waiter, place: &'a Place) -> [Option<&'a str>; 2] {
+        let machine = match place {
+            Place::Nowhere => return [None, None],
+            Place::Here => None,
+            Place::On(at) => Some(self.fleet.machines[*at].machine.id.as_str()),
+            Place::Gone(id) => Some(id.as_str()),
+        };
+        [Some(waiter.agent.as_str()), machine]
     }
 
     /// Where a task can be given a place now.
@@ -271,6 +339,9 @@ impl<'w> Planning<'w> {
         }
         if waiter.is_open {
             return Err(wait(WaitReason::DependencyOpen, "starts when its dependencies are done"));
+        }
+        if waiter.wants == Wants::Race {
+            return self.start_of_race(waiter);
         }
         let (Some(agent), Some(project)) =
             (self.fleet.agents.get(&waiter.agent), self.fleet.projects.get(&waiter.project))
@@ -288,7 +359,7 @@ impl<'w> Planning<'w> {
             return Err(Waiting { until: Some(until), ..wait(WaitReason::RateLimited, message) });
         }
         let obstacle = project.obstacle.clone().filter(|_| !waiter.is_past_its_limit);
-        let busy = busy(agent, project);
+        let busy = agent_busy(agent).or_else(|| project_busy(project));
         let place = self.machine_for(waiter)?;
         match obstacle.or(busy) {
             Some(waiting) => Err(waiting),
@@ -296,11 +367,24 @@ impl<'w> Planning<'w> {
         }
     }
 
+    /// A race takes no place of the agent that its task was given to.
+    fn start_of_race(&self, waiter: &Waiter) -> Result<Place, Waiting> {
+        let Some(project) = self.fleet.projects.get(&waiter.project) else {
+            return Err(wait(WaitReason::ProjectBusy, "its project is gone"));
+        };
+        if project.is_paused {
+            return Err(wait(WaitReason::Paused, "the project is paused"));
+        }
+        let obstacle = project.obstacle.clone().filter(|_| !waiter.is_past_its_limit);
+        obstacle.or_else(|| project_busy(project)).map_or(Ok(Place::Nowhere), Err)
+    }
+
     fn machine_for(&mut self, waiter: &'w Waiter) -> Result<Place, Waiting> {
         match &waiter.wants {
+            Wants::Race => Ok(Place::Nowhere),
             Wants::Here => Ok(Place::Here),
             Wants::Its(id, contact) => self.its_machine(id, contact.as_deref()),
-            Wants::Labels(labels) => self.least_loaded(labels).map(Place::On),
+            Wants::Labels(labels) => self.labelled_machine(labels).map(Place::On),
         }
     }
 
@@ -320,18 +404,15 @@ impl<'w> Planning<'w> {
         }
     }
 
-    fn least_loaded(&mut self, labels: &'w [String]) -> Result<usize, Waiting> {
+    fn labelled_machine(&mut self, labels: &'w [String]) -> Result<usize, Waiting> {
         if let Some(known) = self.chosen.get(labels) {
             return known.clone();
         }
-        let machines = &self.fleet.machines;
         let labelled = self.labelled.get(labels).map(Vec::as_slice).unwrap_or_default();
-        let fitting = labelled.iter().copied().filter(|at| machines[*at].obstacle().is_none());
-        let chosen = match fitting.min_by(|a, b| machines[*a].compare(&machines[*b])) {
-            Some(at) => Ok(at),
-            None => {
-                let all: Vec<Candidate> = labelled.iter().map(|at| machines[*at].clone()).collect();
-                let nearest = super::placement::nearest_obstacle(all.iter()).unwrap_or(WaitFor::NoMachine);
+        let chosen = match least_loaded(&self.fleet.machines, labelled) {
+            Ok(at) => Ok(at),
+            Err(nearest) => {
+                let all: Vec<Candidate> = labelled.iter().map(|at| self.fleet.machines[*at].clone()).collect();
                 Err(self.until_tomorrow(waiting(labels, &all, nearest)))
             }
         };
@@ -350,32 +431,38 @@ impl<'w> Planning<'w> {
     }
 
     fn turn_of(&self, waiter: &'w Waiter, place: &Place) -> Precedence<'w> {
-        let share = match place {
-            Place::Here | Place::Gone(_) => {
-                self.fleet.agents.get(&waiter.agent).and_then(|agent| agent.here.get(&waiter.project))
-            }
+        let of_agent = match place {
+            Place::Nowhere => None,
+            _ => self.fleet.agents.get(&waiter.agent).and_then(|it| it.of_projects.get(&waiter.project)),
+        };
+        let on_machine = match place {
             Place::On(at) => {
                 let machine = self.fleet.machines[*at].machine.id.clone();
                 self.fleet.on_machines.get(&(machine, waiter.project.clone()))
             }
+            _ => None,
         };
-        let share = share.copied().unwrap_or(0);
+        // Whichever of the two there is less of is what the projects share.
+        let share = of_agent.copied().max(on_machine.copied()).unwrap_or(0);
         let turn = self.fleet.projects.get(&waiter.project).map_or(0, |project| project.turn.turn);
         (share, turn, waiter.rank, &waiter.project)
     }
 
     fn take(&mut self, waiter: &Waiter, by_age: bool, place: &Place) {
-        if let Some(agent) = self.fleet.agents.get_mut(&waiter.agent) {
-            agent.taken += 1;
-            if !matches!(place, Place::On(_)) {
-                *agent.here.entry(waiter.project.clone()).or_default() += 1;
-            }
-        }
+        let whose = self.whose(waiter, place).map(|whose| whose.map(str::to_owned));
         if let Some(project) = self.fleet.projects.get_mut(&waiter.project) {
+            // A race counts, too, in this pass: its entries ask in the next one.
             project.taken += 1;
-            let passed = if by_age { 0 } else { project.turn.passed + 1 };
-            project.turn = Turn { turn: self.next_turn, passed };
+            for whose in whose.into_iter().flatten() {
+                let passed = project.turn.passed.entry(whose).or_default();
+                *passed = if by_age { 0 } else { *passed + 1 };
+            }
+            project.turn.turn = self.next_turn;
             self.next_turn += 1;
+        }
+        if let Some(agent) = self.fleet.agents.get_mut(&waiter.agent).filter(|_| !matches!(place, Place::Nowhere)) {
+            agent.taken += 1;
+            *agent.of_projects.entry(waiter.project.clone()).or_default() += 1;
         }
         if let Place::On(at) = place {
             let candidate = &mut self.fleet.machines[*at];
@@ -389,7 +476,7 @@ impl<'w> Planning<'w> {
 
     fn machine_of(&self, place: Place) -> Option<MachineId> {
         match place {
-            Place::Here => None,
+            Place::Nowhere | Place::Here => None,
             Place::On(at) => Some(self.fleet.machines[at].machine.id.clone()),
             Place::Gone(id) => Some(id),
         }
@@ -408,7 +495,7 @@ pub(crate) fn still_fits(fleet: &Fleet, waiter: &Waiter, slot: &Slot) -> bool {
         }
         // Whoever needs a machine that cannot be reached waits for it.
         (Wants::Its(its, _), Some(id)) => its == id,
-        (Wants::Here, Some(_)) | (Wants::Labels(_) | Wants::Its(..), None) => false,
+        (Wants::Race, _) | (Wants::Here, Some(_)) | (Wants::Labels(_) | Wants::Its(..), None) => false,
     }
 }
 
@@ -418,7 +505,7 @@ pub(crate) fn is_spent_for(fleet: &Fleet, waiter: &Waiter) -> bool {
         fleet.machines.iter().any(|it| it.is_spent() && wanted(&it.machine))
     };
     match &waiter.wants {
-        Wants::Here => false,
+        Wants::Race | Wants::Here => false,
         Wants::Labels(labels) => is_spent(&|machine| machine.has_labels(labels)),
         Wants::Its(id, _) => is_spent(&|machine| machine.id == *id),
     }
@@ -431,7 +518,7 @@ pub(crate) fn unreachable_for(fleet: &Fleet, waiter: &Waiter) -> Vec<MachineId> 
         away.map(|it| it.machine.id.clone()).collect()
     };
     match &waiter.wants {
-        Wants::Here => Vec::new(),
+        Wants::Race | Wants::Here => Vec::new(),
         Wants::Labels(labels) => away(&|machine| machine.has_labels(labels)),
         Wants::Its(id, Some(contact)) if contact.contact == MachineContact::Unreachable => vec![id.clone()],
         Wants::Its(_, Some(_)) => Vec::new(),
@@ -439,10 +526,12 @@ pub(crate) fn unreachable_for(fleet: &Fleet, waiter: &Waiter) -> Vec<MachineId> 
     }
 }
 
-fn busy(agent: &AgentPlaces, project: &ProjectPlaces) -> Option<Waiting> {
-    if agent.taken >= agent.most {
-        return Some(wait(WaitReason::AgentBusy, format!("{} is working on another task", agent.name)));
-    }
+fn agent_busy(agent: &AgentPlaces) -> Option<Waiting> {
+    let is_full = agent.taken >= agent.most;
+    is_full.then(|| wait(WaitReason::AgentBusy, format!("{} is working on another task", agent.name)))
+}
+
+fn project_busy(project: &ProjectPlaces) -> Option<Waiting> {
     (project.taken >= project.most).then(|| {
         wait(
             WaitReason::ProjectBusy,

@@ -1,21 +1,25 @@
 //! Where a task would run now and why, for people, by the decision of the scheduler's pass. Nothing is written, and nobody
 //! is woken.
 
+use std::sync::Arc;
+
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::machine::LOCAL;
 use forge_model::machine::fleet::{MachineChoice, PlacementVerdict, TaskPlacement};
 use forge_model::task::Waiting;
-use forge_store::ReadConnection;
+use forge_store::{ReadConnection, table::tasks::TaskRow};
 
 use super::{
     placement::fitness,
-    policy::{Decision, Fleet, Waiter, Wants, plan},
+    policy::{Decision, Fleet, Plan, Waiter, Wants, plan},
     situation::{Asking, situation},
     waiting::{Whose, who_waits},
 };
 use crate::{
     World,
-    core::{lineage::is_ordered, load::load},
+    core::{
+        context::ProjectContext, lineage::is_ordered, load::load, prerequisites::prerequisite_cancelled,
+    },
     error::Result,
 };
 
@@ -39,20 +43,10 @@ pub(crate) async fn placement(world: &World, id: &TaskId) -> Result<TaskPlacemen
     // Also where this engine starts nothing: another one will.
     let mut asking = who_waits(world, &mut conn, Whose::Everyones).await?.asking;
     if !asking.iter().any(|it| it.row.id == *id) {
-        let state = context.workflow.state(&task.status);
-        let row = conn
-            .tasks()
-            .as_queued(id)
-            .await?
-            .filter(|_| context.workflow.claim_target(&task.status).is_some());
-        let Some(row) = row else {
-            let name = state.map_or(task.status.as_str(), |state| state.display_name.as_str());
-            return Ok(told(id, PlacementVerdict::Rests, format!("no agent starts on a task in {name}")));
-        };
-        let mut it = Asking::queued(row, &context);
-        it.needs =
-            conn.dependencies().of_tasks(std::slice::from_ref(id)).await?.remove(id).unwrap_or_default();
-        asking.push(it);
+        match in_queue(world, &mut conn, &task, &context).await? {
+            Ok(it) => asking.push(it),
+            Err(told) => return Ok(*told),
+        }
     }
     let read = situation(world, &mut conn, asking).await?;
     let Some(at) = read.asking.iter().position(|(it, _)| it.row.id == *id) else {
@@ -60,14 +54,79 @@ pub(crate) async fn placement(world: &World, id: &TaskId) -> Result<TaskPlacemen
         let reason = format!("no agent has the role {role}: assign one");
         return Ok(told(id, PlacementVerdict::Rests, reason));
     };
+    if let Some(reason) = never_starts(world, &mut conn, &read.asking[at].0, &task, &context).await? {
+        return Ok(told(id, PlacementVerdict::Rests, reason));
+    }
     let waiters = read.waiters();
     let decided = plan(read.fleet.clone(), &waiters, world.now());
-    let waiter = &waiters[at];
-    Ok(match decided.decisions.into_iter().nth(at) {
-        Some(Decision::Start(machine_id)) => starts(waiter, machine_id, &read.fleet),
-        Some(Decision::Wait(waiting)) => waits(waiter, waiting, &decided.fleet),
-        None => told(id, PlacementVerdict::Rests, "nothing is decided on it".to_owned()),
+    Ok(match &decided.decisions[at] {
+        Decision::Start(machine_id) => starts(&waiters[at], machine_id.clone(), &before(&read.fleet, &decided, at)),
+        Decision::Wait(waiting) => waits(&waiters[at], waiting.clone(), &decided.fleet),
     })
+}
+
+/// A task that asks for no place now as if it waited where tasks are made; what is told of it where it does not.
+async fn in_queue(
+    world: &World,
+    conn: &mut ReadConnection,
+    task: &TaskRow,
+    context: &Arc<ProjectContext>,
+) -> Result<std::result::Result<Asking, Box<TaskPlacement>>> {
+    let id = &task.id;
+    let rests = |reason: String| Ok(Err(Box::new(told(id, PlacementVerdict::Rests, reason))));
+    let state = context.workflow.state(&task.status);
+    let name = state.map_or(task.status.as_str(), |state| state.display_name.as_str());
+    if conn.steps().any_open(id).await? {
+        // Its steps are under way, and the next one is no agent's.
+        return match &task.waiting {
+            Some(waiting) => {
+                let placement = told(id, PlacementVerdict::Waits, waiting.message.clone());
+                Ok(Err(Box::new(TaskPlacement { waiting: Some(waiting.clone()), ..placement })))
+            }
+            None => rests(format!("Forge is at work on it in {name}; no agent is asked for now")),
+        };
+    }
+    let row = conn.tasks().as_queued(id).await?;
+    let Some(row) = row.filter(|_| context.workflow.claim_target(&task.status).is_some()) else {
+        return rests(format!("no agent starts on a task in {name}"));
+    };
+    let mut it = Asking::queued(world, row, context);
+    it.needs = conn.dependencies().of_tasks(std::slice::from_ref(id)).await?.remove(id).unwrap_or_default();
+    Ok(Ok(it))
+}
+
+/// Why a task is blocked in place of its start.
+async fn never_starts(
+    world: &World,
+    conn: &mut ReadConnection,
+    it: &Asking,
+    task: &TaskRow,
+    context: &ProjectContext,
+) -> Result<Option<String>> {
+    if let Some(gone) = it.cancelled_need()
+        && let Some(gone) = conn.tasks().get(gone).await?
+    {
+        return Ok(Some(prerequisite_cancelled(&gone).message));
+    }
+    for refuses in &world.features().moments.refuses_start {
+        if let Some(reason) = refuses(world, conn, context, task).await? {
+            return Ok(Some(reason));
+        }
+    }
+    Ok(None)
+}
+
+/// What is there when a task starts: those before it have started.
+fn before(fleet: &Fleet, decided: &Plan, at: usize) -> Fleet {
+    let mut fleet = fleet.clone();
+    for start in decided.starts.iter().take_while(|start| start.at != at) {
+        let Decision::Start(Some(id)) = &decided.decisions[start.at] else { continue };
+        if let Some(on) = fleet.machines.iter_mut().find(|it| it.machine.id == *id) {
+            on.runs += 1;
+            on.today.runs += 1;
+        }
+    }
+    fleet
 }
 
 fn told(id: &TaskId, verdict: PlacementVerdict, reason: String) -> TaskPlacement {
@@ -93,6 +152,10 @@ fn place_name(machine: &str) -> &str {
 
 /// What is told of a task that an agent would start on now.
 pub(super) fn starts(waiter: &Waiter, machine_id: Option<MachineId>, fleet: &Fleet) -> TaskPlacement {
+    if waiter.wants == Wants::Race {
+        let reason = "its race would begin: each entry is given a place of its own".to_owned();
+        return told(&waiter.task, PlacementVerdict::Starts, reason);
+    }
     let found = machine_id.as_ref().and_then(|id| fleet.machines.iter().find(|it| it.machine.id == *id));
     let machine = match (&machine_id, found) {
         (None, _) => LOCAL.to_owned(),
@@ -100,7 +163,7 @@ pub(super) fn starts(waiter: &Waiter, machine_id: Option<MachineId>, fleet: &Fle
         (Some(_), Some(candidate)) => candidate.machine.name.clone(),
     };
     let reason = match (&waiter.wants, found) {
-        (Wants::Here, _) => "would run on this computer".to_owned(),
+        (Wants::Race | Wants::Here, _) => "would run on this computer".to_owned(),
         (Wants::Its(..), _) => format!("would run on {machine}: its worktree is there"),
         (Wants::Labels(labels), Some(candidate)) => format!(
             "would run on {machine}: of the machines that have {}, it has the smallest load ({})",
@@ -136,6 +199,6 @@ fn choices(waiter: &Waiter, fleet: &Fleet) -> Vec<MachineChoice> {
     };
     match &waiter.wants {
         Wants::Labels(labels) => choice(labels),
-        Wants::Here | Wants::Its(..) => Vec::new(),
+        Wants::Race | Wants::Here | Wants::Its(..) => Vec::new(),
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Asking {
     pub role: Option<String>,
     /// What is known of its dependencies; none are open where nothing is.
     pub needs: Vec<(TaskId, String)>,
+    /// Whether it is raced for: its start asks for no place, and its entries do.
+    pub is_raced: bool,
 }
 
 /// All that a decision depends on.
@@ -56,18 +58,29 @@ impl Asking {
     pub(crate) fn begun(row: QueuedTask, context: &Arc<ProjectContext>) -> Result<Self> {
         let context = if row.is_entry { context.for_entries()? } else { Arc::clone(context) };
         let role = context.workflow.state(&row.status).and_then(|state| state.role.clone());
-        Ok(Self { row, context, is_begun: true, role, needs: Vec::new() })
+        Ok(Self { row, context, is_begun: true, role, needs: Vec::new(), is_raced: false })
     }
 
     /// A task that waits where tasks are made.
-    pub(crate) fn queued(row: QueuedTask, context: &Arc<ProjectContext>) -> Self {
+    pub(crate) fn queued(world: &World, row: QueuedTask, context: &Arc<ProjectContext>) -> Self {
         let role = context.work_role().map(str::to_owned);
-        Self { row, context: Arc::clone(context), is_begun: false, role, needs: Vec::new() }
+        let target = context.workflow.claim_target(&row.status);
+        let is_raced = target.is_some_and(|to| {
+            world.features().moments.races.iter().any(|races| races(context, &row, to))
+        });
+        Self { row, context: Arc::clone(context), is_begun: false, role, needs: Vec::new(), is_raced }
     }
 
     /// A task of which no agent is to start.
     pub(crate) fn nobodys(row: QueuedTask, context: &Arc<ProjectContext>) -> Self {
-        Self { row, context: Arc::clone(context), is_begun: true, role: None, needs: Vec::new() }
+        Self {
+            row,
+            context: Arc::clone(context),
+            is_begun: true,
+            role: None,
+            needs: Vec::new(),
+            is_raced: false,
+        }
     }
 
     /// The agent that is to start.
@@ -120,10 +133,10 @@ pub(crate) async fn situation(
         .iter()
         .map(|(id, agent)| (id.clone(), places_of_agent(world, agent, limits.get(id).copied())))
         .collect();
-    let turns = conn.turns().all().await?;
+    let mut turns = conn.turns().all().await?;
     for (id, context) in contexts {
         let obstacle = obstacles.get(&id).cloned().flatten().map(|obstacle| obstacle.waiting);
-        let turn = turns.get(&id).copied().unwrap_or_default();
+        let turn = turns.remove(&id).unwrap_or_default();
         let places = ProjectPlaces { obstacle, turn, ..places_of_project(&context) };
         fleet.projects.insert(id, places);
     }
@@ -257,6 +270,9 @@ async fn wants(
     of_agent: Option<&[String]>,
     machines: &[Candidate],
 ) -> Result<Wants> {
+    if it.is_raced {
+        return Ok(Wants::Race);
+    }
     if let Some(workspace) = &it.row.workspace {
         if let Some(id) = &workspace.machine_id {
             let machine = machines.iter().map(|it| &it.machine).find(|machine| machine.id == *id);
@@ -296,9 +312,7 @@ fn count_taken(fleet: &mut Fleet, counts: Vec<SlotCount>) {
     for slot in counts {
         if let Some(agent) = fleet.agents.get_mut(&slot.agent_id) {
             agent.taken += slot.count;
-            if slot.machine_id.is_none() {
-                *agent.here.entry(slot.project_id.clone()).or_default() += slot.count;
-            }
+            *agent.of_projects.entry(slot.project_id.clone()).or_default() += slot.count;
         }
         if let Some(project) = fleet.projects.get_mut(&slot.project_id) {
             project.taken += slot.count;

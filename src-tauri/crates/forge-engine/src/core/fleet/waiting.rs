@@ -68,7 +68,7 @@ pub(crate) async fn who_waits(world: &World, conn: &mut ReadConnection, whose: W
             let Some(initial) = context.workflow.initial() else { continue };
             let role = context.work_role().filter(|_| starts_by_itself(&context));
             for row in conn.tasks().queued(id, &initial.name, role).await? {
-                let it = Asking::queued(row, &context);
+                let it = Asking::queued(world, row, &context);
                 match it.agent() {
                     _ if it.row.is_admitted_later => {}
                     Some(_) if role.is_some() => all.asking.push(it),

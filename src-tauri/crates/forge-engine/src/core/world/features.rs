@@ -22,7 +22,10 @@ use forge_model::validate::ValidateGate;
 use forge_model::workflow::{Action, State};
 use forge_model::workspace::Workspace;
 use forge_store::table::{
-    executions::ExecutionRow, steps::StepRow, tasks::TaskRow, transitions::TransitionRow,
+    executions::ExecutionRow,
+    steps::StepRow,
+    tasks::{QueuedTask, TaskRow},
+    transitions::TransitionRow,
 };
 use forge_store::{ReadConnection, Tx};
 use futures::future::BoxFuture;
@@ -159,6 +162,8 @@ pub(crate) struct Moments {
     pub on_skip: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// The steps of an entry instead of those by which the state's agent works. The first answer counts.
     pub takes_over: Vec<for<'a> fn(&'a mut Tx, Entering<'a>) -> BoxFuture<'a, Result<Option<Vec<StepRow>>>>>,
+    /// Whether a task that enters a state is raced for there, so that no agent of its own starts.
+    pub races: Vec<fn(&ProjectContext, &QueuedTask, &State) -> bool>,
     /// Adds steps to an entry that nobody took over.
     pub adds_steps:
         Vec<for<'a> fn(&'a mut Tx, Entering<'a>, &'a mut Vec<StepRow>) -> BoxFuture<'a, Result<()>>>,
@@ -173,6 +178,15 @@ pub(crate) struct Moments {
             &'a mut ReadConnection,
             &'a ProjectContext,
         ) -> BoxFuture<'a, Result<Option<Obstacle>>>,
+    >,
+    /// What a task is told in place of the start of its agent: a limit of its own is reached.
+    pub refuses_start: Vec<
+        for<'a> fn(
+            &'a World,
+            &'a mut ReadConnection,
+            &'a ProjectContext,
+            &'a TaskRow,
+        ) -> BoxFuture<'a, Result<Option<String>>>,
     >,
     /// When tasks wait for a machine that cannot be reached: has somebody wait for it, who wakes them.
     pub on_machine_awaited: Vec<fn(&World, &MachineId)>,

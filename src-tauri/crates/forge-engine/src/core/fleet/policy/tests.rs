@@ -128,7 +128,7 @@ fn every_fourth_place_of_a_project_goes_to_the_task_that_waited_longest_if_that_
     let (starts, _) = decide(&fleet, &waiters);
     assert_eq!(starts, ["p10 m", "p11 m", "p12 m", "p2 m", "p13 m", "p14 m"]);
     // What is owed stays owed until one can run.
-    fleet.projects.get_mut(&"p".into()).unwrap().turn.passed = 7;
+    fleet.projects.get_mut(&"p".into()).unwrap().turn.passed.insert("m".to_owned(), 7);
     assert_eq!(decide(&fleet, &waiters).0[..2], ["p2 m", "p10 m"]);
     let young: Vec<Waiter> = waiters.into_iter().filter(|it| it.since.0 >= 0).collect();
     assert_eq!(decide(&fleet, &young).0[..2], ["p10 m", "p11 m"]);
@@ -201,6 +201,55 @@ fn whoever_waits_for_a_full_machine_beside_a_spent_one_is_asked_again_tomorrow()
     assert_eq!((waiting.reason, waiting.until), (WaitReason::MachineBusy, None));
     let again = crate::core::admission::looks_again(&of, &it, waiting);
     assert_eq!(again, [crate::core::admission::Again::At(Timestamp(DAY))]);
+}
+
+#[test]
+fn whoever_finds_a_machine_full_and_spent_by_the_same_plan_is_asked_again_tomorrow() {
+    let mut of = fleet(vec![machine("m", &["gpu"], Some(1)), machine("n", &["gpu"], Some(1))], 9);
+    of.machines[0].machine.quota.runs_per_day = Some(1);
+    let waiters: Vec<Waiter> = (1..=3).map(|n| waiter("p", n, 0, labels(&["gpu"]))).collect();
+    let decided = plan(of.clone(), &waiters, Timestamp(1000));
+    let Decision::Wait(waiting) = &decided.decisions[2] else { panic!("{decided:?}") };
+    assert_eq!((waiting.reason, waiting.until), (WaitReason::MachineBusy, None));
+    let again = crate::core::admission::looks_again(&decided.fleet, &waiters[2], waiting);
+    assert_eq!(again, [crate::core::admission::Again::At(Timestamp(DAY))]);
+}
+
+#[test]
+fn race_begins_while_its_own_agent_is_busy_and_its_project_is_not() {
+    let mut base = fleet(Vec::new(), 1);
+    base.agents.values_mut().for_each(|it| (it.taken, it.is_paused) = (1, true));
+    base.projects.values_mut().for_each(|it| it.most = 2);
+    let races: Vec<Waiter> = (1..=3).map(|n| waiter("p", n, 0, Wants::Race)).collect();
+    let (starts, waits) = decide(&base, &races);
+    assert_eq!(starts, ["p1 here", "p2 here"], "as many as could have an entry at work");
+    assert_eq!(waits, ["p3 project_busy"]);
+    let decided = plan(base.clone(), &races, Timestamp(1000));
+    let (of_agent, passed) = (
+        &decided.fleet.agents[&AgentId::from("a")],
+        &decided.fleet.projects[&ProjectId::from("p")].turn.passed,
+    );
+    assert_eq!((of_agent.taken, passed.len()), (1, 0), "a race takes no place of an agent");
+    base.projects.values_mut().for_each(|it| it.is_paused = true);
+    assert_eq!(decide(&base, &races).1[0], "p1 paused");
+    let held = [Waiter { is_held: true, ..waiter("p", 1, 0, Wants::Race) }];
+    assert_eq!(decide(&base, &held).1, ["p1 held"]);
+}
+
+#[test]
+fn projects_share_an_agent_whose_places_are_on_many_machines() {
+    // Each machine has room for all: the agent is what there is less of.
+    let machines = (0..6).map(|n| machine(&format!("m{n}"), &["gpu"], Some(9))).collect();
+    let mut base = fleet(machines, 6);
+    base.agents.values_mut().for_each(|it| (it.taken, it.of_projects) = (4, HashMap::from([("p".into(), 4)])));
+    for n in 0..4_usize {
+        base.machines[n].runs = 1;
+        base.on_machines.insert((MachineId(format!("m{n}")), "p".into()), 1);
+    }
+    let mut waiters: Vec<Waiter> = (1..=4).map(|n| waiter("p", n, 9, labels(&["gpu"]))).collect();
+    waiters.extend((10..=13).map(|n| waiter("q", n, 0, labels(&["gpu"]))));
+    let (starts, _) = decide(&base, &waiters);
+    assert!(starts.iter().all(|it| it.starts_with('q')), "q has no place of the agent: {starts:?}");
 }
 
 #[test]
@@ -288,7 +337,11 @@ struct Simulated {
     /// By task: its place and when it is over.
     running: BTreeMap<TaskId, (Waiter, Option<MachineId>, i64)>,
     done: BTreeSet<TaskId>,
+    /// Priority and number of each task.
+    facts: HashMap<TaskId, (i32, u32)>,
+    passes: u32,
     turns: u64,
+    by_age: u32,
     now: i64,
 }
 
@@ -323,7 +376,7 @@ impl Simulated {
         fleet.projects = (0..PROJECTS)
             .map(|n| (ProjectId(format!("p{n}")), ProjectPlaces { most: 12, ..ProjectPlaces::default() }))
             .collect();
-        let mut waiting = Vec::new();
+        let (mut waiting, mut facts) = (Vec::new(), HashMap::new());
         for number in 0..TASKS {
             let wants = match rng.next(5) {
                 0 => Wants::Here,
@@ -334,17 +387,38 @@ impl Simulated {
             let priority = i32::try_from(rng.next(5)).unwrap_or(0);
             let mut it = waiter(&format!("p{project}"), number, priority, wants);
             it.agent = AgentId(format!("a{}", rng.next(AGENTS)));
+            // The first ones have waited for three days.
+            it.since = Timestamp(i64::from(number) * 3 * DAY / i64::from(TASKS));
+            facts.insert(it.task.clone(), (priority, number));
             waiting.push(it);
         }
-        Self { rng, fleet, waiting, running: BTreeMap::new(), done: BTreeSet::new(), turns: 0, now: 0 }
+        fleet.tomorrow = Timestamp(4 * DAY);
+        Self {
+            rng,
+            fleet,
+            waiting,
+            running: BTreeMap::new(),
+            done: BTreeSet::new(),
+            facts,
+            passes: 0,
+            turns: 0,
+            by_age: 0,
+            now: 3 * DAY,
+        }
     }
 
     /// One pass, and the starts that it decided on.
     fn pass(&mut self) {
+        for it in &mut self.waiting {
+            let (priority, number) = self.facts[&it.task];
+            it.rank = Rank::of(false, priority, (it.since, Timestamp(self.now)), (None, number));
+        }
         let decided = plan(self.fleet.clone(), &self.waiting, Timestamp(self.now));
         let mut started = BTreeSet::new();
         for Start { at, by_age } in decided.starts {
             let it = self.waiting[at].clone();
+            assert!(!it.is_held && !it.is_open, "{} may not start", it.task);
+            self.by_age += u32::from(by_age);
             let Decision::Start(machine) = &decided.decisions[at] else { panic!("{at} does not start") };
             assert!(started.insert(at), "started twice in one pass");
             assert!(!self.running.contains_key(&it.task) && !self.done.contains(&it.task), "started twice");
@@ -358,6 +432,47 @@ impl Simulated {
             !started.contains(&(at - 1))
         });
         self.check();
+        self.passes += 1;
+        if self.passes % 7 == 1 {
+            for it in &self.waiting {
+                assert!(!self.may_start(it), "a place is idle, and {it:?} may have it");
+            }
+        }
+    }
+
+    /// Whether a place is free that a task may have, counted without the decision that is tested.
+    fn may_start(&self, it: &Waiter) -> bool {
+        let (agent, project) = (&self.fleet.agents[&it.agent], &self.fleet.projects[&it.project]);
+        if it.is_held || it.is_open || agent.taken >= agent.most || project.taken >= project.most {
+            return false;
+        }
+        self.fleet.machines.iter().any(|on| {
+            let Machine { id, caps, quota, draining, .. } = &on.machine;
+            let is_meant = match &it.wants {
+                Wants::Labels(labels) => on.machine.has_labels(labels) && !draining,
+                Wants::Its(its, _) => its == id,
+                Wants::Race | Wants::Here => true,
+            };
+            is_meant
+                && (matches!(it.wants, Wants::Here)
+                    || !on.is_unreachable
+                        && caps.runs.is_none_or(|most| on.runs < most)
+                        && quota.runs_per_day.is_none_or(|most| on.today.runs < most)
+                        && quota.micro_usd_per_day.is_none_or(|most| on.today.micro_usd < most))
+        })
+    }
+
+    /// A task is put on hold, or is let go; so with what must be done before it.
+    fn hold(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let at = self.rng.next(self.waiting.len());
+        let it = &mut self.waiting[at];
+        match self.rng.next(2) {
+            0 => it.is_held = !it.is_held,
+            _ => it.is_open = !it.is_open,
+        }
     }
 
     fn count(&mut self, it: &Waiter, machine: Option<&MachineId>, takes: Option<bool>) {
@@ -367,8 +482,11 @@ impl Simulated {
         change(&mut project.taken);
         if let Some(by_age) = takes {
             self.turns += 1;
-            let passed = if by_age { 0 } else { project.turn.passed + 1 };
-            project.turn = Turn { turn: self.turns, passed };
+            project.turn.turn = self.turns;
+            for whose in [Some(it.agent.as_str()), machine.map(MachineId::as_str)].into_iter().flatten() {
+                let passed = project.turn.passed.entry(whose.to_owned()).or_default();
+                *passed = if by_age { 0 } else { *passed + 1 };
+            }
         }
         if let Some(id) = machine {
             let found = self.fleet.machines.iter_mut().find(|found| found.machine.id == *id).unwrap();
@@ -381,10 +499,9 @@ impl Simulated {
                 found.today.micro_usd += 1 + u64::try_from(self.rng.next(20)).unwrap_or(0);
             }
             change(self.fleet.on_machines.entry((id.clone(), it.project.clone())).or_default());
-        } else {
-            let agent = self.fleet.agents.get_mut(&it.agent).unwrap();
-            change(agent.here.entry(it.project.clone()).or_default());
         }
+        let agent = self.fleet.agents.get_mut(&it.agent).unwrap();
+        change(agent.of_projects.entry(it.project.clone()).or_default());
     }
 
     fn check(&self) {
@@ -401,7 +518,8 @@ impl Simulated {
     /// Something happens: a run ends well or is lost, a machine fails, comes back, drains or is emptied.
     fn happen(&mut self) {
         let at = self.rng.next(MACHINES);
-        match self.rng.next(12) {
+        match self.rng.next(13) {
+            12 => self.hold(),
             0 => self.fail(at),
             1 => self.fleet.machines[at].machine.draining = true,
             2..=4 => {
@@ -457,6 +575,8 @@ impl Simulated {
             it.is_unreachable = false;
             it.machine.draining = false;
         }
+        // Nothing else goes on: whoever is held up is let go.
+        self.waiting.iter_mut().for_each(|it| (it.is_held, it.is_open) = (false, false));
     }
 }
 
@@ -475,6 +595,7 @@ fn thousand_tasks_go_through_twenty_failing_machines_once_each_and_no_cap_is_pas
             assert!(passes < 50 * TASKS, "seed {seed}: {} tasks never start", fleet.waiting.len());
         }
         assert!(fleet.waiting.is_empty() && fleet.running.is_empty(), "seed {seed}");
+        assert!(fleet.by_age > 0, "seed {seed}: no place went by age");
     }
 }
 
@@ -532,4 +653,43 @@ fn no_task_is_passed_for_ever_by_more_urgent_ones_of_its_project() {
         fleet.projects.values_mut().for_each(|project| project.taken = 0);
     }
     assert_eq!(places, 5 * (BY_RANK + 1));
+}
+
+#[test]
+fn task_that_can_run_on_one_machine_alone_is_owed_its_place_while_others_have_their_turns_by_age() {
+    // Four machines with a place each end in rotation; old tasks run on each of them, one on the last machine alone.
+    let names = ["m0", "m1", "m2", "m3"];
+    let mut fleet = fleet(names.map(|name| machine(name, &["gpu"], Some(1))).to_vec(), 9);
+    fleet.machines.iter_mut().for_each(|it| it.runs = 1);
+    let old = |number: u32, days: i64, wants: Wants| {
+        let since = Timestamp(-days * DAY + i64::from(number));
+        let rank = Rank::of(false, -9, (since, Timestamp(0)), (None, number));
+        Waiter { since, rank, ..waiter("p", number, 0, wants) }
+    };
+    let alone = old(1, 2, labels(&["m3"]));
+    let mut places_there = 0;
+    // The place that goes by age is always one of the first machine.
+    for round in 1_u32.. {
+        let at = usize::try_from(round).unwrap() % names.len();
+        places_there += u32::from(at == 3);
+        assert!(places_there <= BY_RANK + 1, "it is passed for ever");
+        fleet.machines[at].runs = 0;
+        fleet.on_machines.clear();
+        fleet.agents.values_mut().for_each(|it| (it.taken, it.of_projects) = (3, HashMap::new()));
+        fleet.projects.values_mut().for_each(|it| it.taken = 3);
+        // Always: an urgent task, and another old one that is younger than this one and can run on the other machines.
+        let urgent = Waiter {
+            rank: Rank::of(false, 90, (Timestamp(0), Timestamp(0)), (None, round)),
+            ..waiter("p", 1000 + round, 0, labels(&["gpu"]))
+        };
+        let mut waiters = vec![alone.clone(), urgent];
+        waiters.extend((0..3).map(|n| old(100 + 10 * round + n, 1, labels(&[names[usize::try_from(n).unwrap()]]))));
+        let decided = plan(fleet, &waiters, Timestamp(1000));
+        let [start] = decided.starts[..] else { panic!("one place, {:?}", decided.starts) };
+        if start.at == 0 {
+            assert!(start.by_age);
+            break;
+        }
+        fleet = decided.fleet;
+    }
 }
