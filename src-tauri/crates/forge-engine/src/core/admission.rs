@@ -1,7 +1,8 @@
 //! Giving a task its place: of its agent, of its project and on a machine.
 //!
-//! Who is next is decided before, for all tasks that wait ([`look`], and the scheduler's pass). The transaction that gives
-//! the place looks at that place alone ([`grant`]): whether it is still free, and its machine still fits.
+//! Who is next is decided by the scheduler's pass, for all tasks that wait: a task without a place asks for a pass and does
+//! nothing more. The transaction that gives the place looks at that place alone ([`grant`]): whether it is still free, its
+//! machine still fits, and the project still has it. Only an engine for one command decides in the step itself ([`look`]).
 //!
 //! Invariant: nothing passes the limits, because every place is given by [`grant`]. The machine of the place is the one
 //! that the worktree is made on.
@@ -11,17 +12,18 @@ use std::sync::Arc;
 use forge_model::agent::{Agent, Profile};
 use forge_model::ids::{AgentId, MachineId, TaskId};
 use forge_model::task::{HolderKind, WaitReason, Waiting};
-use forge_model::transition::StepKind;
-use forge_store::table::{slots::Slot, tasks::TaskRow};
+use forge_model::transition::{StepKind, StepStatus};
+use forge_store::table::{slots::Slot, steps::StepRow, tasks::TaskRow};
 use forge_store::{ReadConnection, Tx};
 
 use crate::{
     Work, World,
     core::{
         context::ProjectContext,
+        contexts,
         fleet::{
             policy::{Decision, Fleet, Waiter, is_spent_for, plan, still_fits, unreachable_for, wait},
-            situation::{Asking, situation, situation_of_nobody, situation_of_one},
+            situation::{Asking, obstacle_to, situation, situation_of_nobody, situation_of_one},
             waiting::{Whose, is_for_machine, who_waits},
         },
         prerequisites::{named, open_prerequisites, prerequisite_cancelled},
@@ -66,8 +68,12 @@ impl From<Again> for Effect {
     }
 }
 
-/// Decides on a task that is about to ask for a place, as the scheduler's pass would now. Nothing is written.
+/// Decides on a task that is about to ask for a place, beside the others of an engine for one command. Where all tasks
+/// are worked on, the scheduler's pass alone decides. Nothing is written.
 pub(crate) async fn look(world: &World, id: &TaskId) -> Result<Looked> {
+    if whose(world) == Whose::Everyones {
+        return Ok(Looked::Nothing);
+    }
     let mut conn = world.store().read().await?;
     if conn.slots().of(id).await?.is_some() {
         return Ok(Looked::Nothing);
@@ -94,7 +100,8 @@ pub(crate) fn whose(world: &World) -> Whose {
 }
 
 /// Gives a task a place that was chosen for it, in the transaction that writes what it is given for. What it waits for,
-/// when the place is not there any more or does not fit.
+/// when the place is not there any more or does not fit. What the project says counts as it is now: a person may have
+/// paused it since the place was chosen.
 pub(crate) async fn grant(
     world: &World,
     tx: &mut Tx,
@@ -102,6 +109,8 @@ pub(crate) async fn grant(
     chosen: &Chosen,
 ) -> Result<Option<Waiting>> {
     let (task, project) = (it.row.id.clone(), it.row.project_id.clone());
+    let context = contexts::context(world, tx, &project).await?;
+    let it = Asking::begun(it.row, &context)?;
     let one = situation_of_one(world, tx, it, chosen.machine.as_ref()).await?;
     let Some((fleet, waiter)) = one else {
         return Ok(Some(wait(WaitReason::AgentBusy, "its agent is gone")));
@@ -157,8 +166,20 @@ pub(crate) async fn take_place(
             effects.extend(again.into_iter().map(Effect::from));
             Ok(End::Wait(waiting))
         }
-        Looked::Nothing => Ok(stand_in_line(agent, effects)),
+        Looked::Nothing => ask_for_pass(tx, s, agent, effects).await,
     }
+}
+
+/// Leaves it to the scheduler's next pass to give the task a place, or to say what it waits for. Until then a task says
+/// nothing that it did not say before.
+async fn ask_for_pass(tx: &mut Tx, s: &Stepping, agent: &Agent, effects: &mut Vec<Effect>) -> Result<End> {
+    if s.task.waiting.is_some() {
+        return Ok(stand_in_line(agent, effects));
+    }
+    let reason = Some(format!("queued for {}", agent.name));
+    tx.steps_mut().update(&StepRow { status: StepStatus::Pending, reason, ..s.step.clone() }).await?;
+    effects.push(Effect::WakeWaiting);
+    Ok(End::Written(false))
 }
 
 /// Takes back the place of a task that needs none after all.
@@ -183,6 +204,10 @@ pub(crate) async fn take_place_again(
     let machine = tx.workspaces().last(&s.task.id).await?.and_then(|workspace| workspace.machine_id);
     let chosen = Chosen { machine, by_age: false };
     let Some(own) = own(tx, s).await? else { return Ok(End::Interrupted) };
+    if let Some(waiting) = obstacle_to(world, tx, &own).await? {
+        effects.extend(waiting.until.map(Effect::WakeAt));
+        return Ok(End::Wait(waiting));
+    }
     Ok(match grant(world, tx, own, &chosen).await? {
         None => End::Ok(Some(agent.name.clone())),
         Some(waiting) => {

@@ -5,7 +5,10 @@
 //! own that looks whether the place is still there (`core/admission.rs`). What one of them comes to is no matter to the
 //! others.
 
-use std::{collections::HashSet, sync::Mutex};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Mutex,
+};
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
@@ -21,10 +24,11 @@ use crate::{
     core::{
         admission::{Again, Chosen, Reserved, grant, looks_again, reserve, whose},
         block_reason::BlockReason,
+        context::ProjectContext,
         fleet::{
             policy::{Decision, Plan, plan},
             situation::{Asking, Situation, situation},
-            waiting::{asks, starts_by_itself, who_waits},
+            waiting::{Waiting as Waiters, Whose, asks, starts_by_itself, who_waits},
         },
         follow::act,
         guarded::guarded,
@@ -39,12 +43,20 @@ use crate::{
 /// How many explanations are written in one transaction.
 const WRITTEN_AT_ONCE: usize = 100;
 
+/// How often a pass decides anew because a start failed, before it is another pass.
+const ROUNDS: usize = 8;
+
+/// How many starts that ask guards are made in one pass.
+const GUARDED_STARTS: usize = 32;
+
 /// Passes run one at a time; whoever asks meanwhile gets one more after it.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     state: Mutex<Pass>,
     /// The times at which a pass is due.
     due: Mutex<HashSet<Timestamp>>,
+    /// Tasks whose start failed, with the version that they had.
+    failed: Mutex<HashMap<TaskId, u32>>,
 }
 
 #[derive(Debug, Default)]
@@ -108,18 +120,77 @@ pub(crate) fn wake_at(world: &World, until: Timestamp) {
     });
 }
 
+/// Gives places until no start fails. A task whose start fails keeps its place from nobody: the others are decided on
+/// without it, and from then on those that failed are tried after all others, until they change.
 async fn run_pass(world: &World) -> Result<()> {
-    let (waiting, read) = {
-        let mut conn = world.store().read().await?;
-        let mut waiting = who_waits(world, &mut conn, whose(world)).await?;
-        let asking = std::mem::take(&mut waiting.asking);
-        (waiting, situation(world, &mut conn, asking).await?)
+    for _ in 0..ROUNDS {
+        let round = read_round(world, whose(world), Tries::First).await?;
+        if !give_places(world, &round).await {
+            return last_round(world, round).await;
+        }
+    }
+    look_for_work(world);
+    Ok(())
+}
+
+/// Tries those once more whose start failed before, then tells all others what they wait for.
+async fn last_round(world: &World, round: Round) -> Result<()> {
+    let round = match round.left_out {
+        0 => round,
+        _ => {
+            let last = read_round(world, whose(world), Tries::All).await?;
+            give_places(world, &last).await;
+            last
+        }
     };
+    tell(world, &round).await
+}
+
+/// Which tasks a round decides on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tries {
+    /// Those whose start did not fail.
+    First,
+    All,
+}
+
+/// What was read, and what was decided on it.
+struct Round {
+    waiting: Waiters,
+    read: Situation,
+    decided: Plan,
+    /// How many tasks were not decided on because their start failed.
+    left_out: usize,
+}
+
+async fn read_round(world: &World, whose: Whose, tries: Tries) -> Result<Round> {
+    let (waiting, read, left_out) = {
+        let mut conn = world.store().read().await?;
+        let mut waiting = who_waits(world, &mut conn, whose).await?;
+        let mut asking = std::mem::take(&mut waiting.asking);
+        let all = asking.len();
+        if tries == Tries::First {
+            let scheduler = world.part::<Scheduler>();
+            let mut failed = locked(&scheduler.failed);
+            if !failed.is_empty() {
+                let asks: HashSet<&TaskId> = asking.iter().map(|it| &it.row.id).collect();
+                failed.retain(|id, _| asks.contains(id));
+            }
+            asking.retain(|it| failed.get(&it.row.id) != Some(&it.row.version));
+        }
+        let left_out = all - asking.len();
+        (waiting, situation(world, &mut conn, asking).await?, left_out)
+    };
+    let decided = plan(read.fleet.clone(), &read.waiters(), world.now());
+    Ok(Round { waiting, read, decided, left_out })
+}
+
+/// Has tasks look at themselves that a pass does not decide on, and tells the others what they wait for.
+async fn tell(world: &World, round: &Round) -> Result<()> {
+    let Round { waiting, read, decided, .. } = round;
     for row in &waiting.to_wake {
         super::workers::kick(world, &row.id);
     }
-    let decided = plan(read.fleet.clone(), &read.waiters(), world.now());
-    give_places(world, &read, &decided).await;
     let mut said: Vec<Said> = waiting.to_clear.iter().filter_map(|row| Said::of(row, None)).collect();
     for it in &read.others {
         if it.is_begun {
@@ -137,30 +208,42 @@ async fn run_pass(world: &World) -> Result<()> {
             // It is told by the step itself.
             Some(_) if it.is_begun => super::workers::kick(world, &it.row.id),
             Some(gone) => log(it, block_for_cancelled(world, it, gone).await),
-            None if it.is_begun && it.row.waiting.is_none() => {
-                // Its worker is about to say it. Where none is, one does.
-                if !super::workers::is_attended(world, &it.row.id) {
-                    super::workers::kick(world, &it.row.id);
-                }
-            }
             None => said.extend(Said::of(&it.row, Some(waiting))),
         }
     }
     for part in said.chunks(WRITTEN_AT_ONCE) {
-        say(world, part).await?;
+        if let Err(error) = say(world, part).await {
+            tracing::error!(%error, "failed to write what tasks wait for; the next pass writes it");
+        }
     }
     act(world, again.into_iter().map(|again: Again| Effect::from(again)).collect());
+    // Whoever waits until a task waits sees that it does.
+    if !said.is_empty() {
+        world.made_progress();
+    }
     Ok(())
 }
 
-/// Gives those that are next their places, first to those that are under way already: no guard is asked for them.
-async fn give_places(world: &World, read: &Situation, decided: &Plan) {
+/// Gives those that are next their places, first to those that are under way already: no guard is asked for them. Whether
+/// a start failed that had not before.
+async fn give_places(world: &World, round: &Round) -> bool {
+    let (read, decided) = (&round.read, &round.decided);
+    let mut has_failed = false;
+    let mut guarded_starts = 0;
     for is_begun in [true, false] {
         for start in &decided.starts {
             let (it, _) = &read.asking[start.at];
             let Some(Decision::Start(machine)) = decided.decisions.get(start.at) else { continue };
             if it.is_begun != is_begun {
                 continue;
+            }
+            // Guards may take long, and what changes meanwhile is seen by the next pass alone.
+            if !is_begun && it.has_guards() {
+                guarded_starts += 1;
+                if guarded_starts > GUARDED_STARTS {
+                    look_for_work(world);
+                    continue;
+                }
             }
             let chosen = Chosen { machine: machine.clone(), by_age: start.by_age };
             let given = if is_begun {
@@ -170,20 +253,26 @@ async fn give_places(world: &World, read: &Situation, decided: &Plan) {
             };
             match given {
                 // The place that was meant for it is free.
-                Ok(Given::Not) => look_for_work(world),
-                Ok(Given::Place) => {}
-                Err(_) => log(it, given.map(drop)),
+                Ok(Meant::Free) => look_for_work(world),
+                Ok(Meant::Given) => drop(locked(&world.part::<Scheduler>().failed).remove(&it.row.id)),
+                Err(_) => {
+                    let scheduler = world.part::<Scheduler>();
+                    let before = locked(&scheduler.failed).insert(it.row.id.clone(), it.row.version);
+                    has_failed |= before != Some(it.row.version);
+                    log(it, given.map(drop));
+                }
             }
         }
     }
+    has_failed
 }
 
 /// What became of a place that was meant for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Given {
-    Place,
+enum Meant {
+    Given,
     /// The task changed, it needs none, or others took it. Each of them changes what the next pass decides.
-    Not,
+    Free,
 }
 
 fn log(it: &Asking, done: Result<()>) {
@@ -193,15 +282,15 @@ fn log(it: &Asking, done: Result<()>) {
 }
 
 /// Gives a task a place whose steps are under way, and has them run.
-async fn go_on(world: &World, it: &Asking, chosen: &Chosen) -> Result<Given> {
+async fn go_on(world: &World, it: &Asking, chosen: &Chosen) -> Result<Meant> {
     let mut tx = world.store().write().await?;
-    let Some(row) = tx.tasks().as_queued(&it.row.id).await? else { return Ok(Given::Not) };
+    let Some(row) = tx.tasks().as_queued(&it.row.id).await? else { return Ok(Meant::Free) };
     if row.status != it.row.status || !asks(&row, &it.context) || tx.slots().of(&it.row.id).await?.is_some() {
-        return Ok(Given::Not);
+        return Ok(Meant::Free);
     }
     let now = Asking { row, ..it.clone() };
     if grant(world, &mut tx, now, chosen).await?.is_some() {
-        return Ok(Given::Not);
+        return Ok(Meant::Free);
     }
     // With its place it waits no more, whenever its worker comes to it.
     if let Some(mut task) = tx.tasks().get(&it.row.id).await?.filter(|task| task.waiting.is_some()) {
@@ -213,7 +302,7 @@ async fn go_on(world: &World, it: &Asking, chosen: &Chosen) -> Result<Given> {
     }
     tx.commit().await?;
     super::workers::kick(world, &it.row.id);
-    Ok(Given::Place)
+    Ok(Meant::Given)
 }
 
 /// What is to be said on a task of what it waits for.
@@ -249,8 +338,8 @@ async fn say(world: &World, all: &[Said]) -> Result<()> {
 }
 
 /// Where a task goes that is started by itself.
-fn target_of(it: &Asking) -> Option<&State> {
-    it.context.workflow.claim_target(&it.row.status).filter(|_| starts_by_itself(&it.context))
+fn target_of<'c>(context: &'c ProjectContext, status: &str) -> Option<&'c State> {
+    context.workflow.claim_target(status).filter(|_| starts_by_itself(context))
 }
 
 /// Blocks a task whose prerequisite is cancelled, unless the task changed since it was looked at: it would wait for ever.
@@ -269,13 +358,15 @@ async fn block_for_cancelled(world: &World, it: &Asking, prerequisite: &TaskId) 
 
 /// Starts a task with its place, unless it changed since it was looked at. Nothing of it is written when others took the
 /// place meanwhile.
-async fn start_by_itself(world: &World, it: &Asking, chosen: &Chosen) -> Result<Given> {
-    let (context, id) = (&it.context, &it.row.id);
-    let Some(target) = target_of(it) else { return Ok(Given::Not) };
+async fn start_by_itself(world: &World, it: &Asking, chosen: &Chosen) -> Result<Meant> {
+    let id = &it.row.id;
+    if target_of(&it.context, &it.row.status).is_none() {
+        return Ok(Meant::Free);
+    }
     let task = world.store().read().await?.tasks().get(id).await?;
-    let Some(task) = task.filter(|task| task.version == it.row.version) else { return Ok(Given::Not) };
+    let Some(task) = task.filter(|task| task.version == it.row.version) else { return Ok(Meant::Free) };
     let (mut redirect, mut refused) = (None, None);
-    match super::guards::ask_guards(world, context, &task, Audience::AgentOnly).await {
+    match super::guards::ask_guards(world, &it.context, &task, Audience::AgentOnly).await {
         Ok(sent) => redirect = sent,
         Err(EngineError::GuardRejected { action, reason, details }) => {
             let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
@@ -285,27 +376,30 @@ async fn start_by_itself(world: &World, it: &Asking, chosen: &Chosen) -> Result<
         Err(other) => return Err(other),
     }
     let mut tx = world.store().write().await?;
-    let Some(mut now) = tx.tasks().get(id).await? else { return Ok(Given::Not) };
-    if now.version != task.version {
-        return Ok(Given::Not);
+    let Some(mut now) = tx.tasks().get(id).await? else { return Ok(Meant::Free) };
+    // The project as it is now: a person may have paused it, or turned such starts off, since the pass began.
+    let context = super::contexts::context(world, &mut tx, &now.project_id).await?;
+    let Some(target) = target_of(&context, &now.status) else { return Ok(Meant::Free) };
+    if now.version != task.version || context.project.paused {
+        return Ok(Meant::Free);
     }
     let given = match refused {
         None => {
             let actor = Actor::System { cause: Cause::Scheduler };
             let mv = Move::by(&target.name, "start", actor);
             let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
-            super::transition::apply(world, &mut tx, context, &mut now, mv).await?;
+            super::transition::apply(world, &mut tx, &context, &mut now, mv).await?;
             // A race asks for no place, wherever a guard sends its task.
             let agent = it.agent().filter(|_| !it.is_raced);
-            match reserve(world, &mut tx, context, &now, (agent, chosen)).await? {
-                Reserved::Given => Given::Place,
-                Reserved::AsksForNone => Given::Not,
-                Reserved::Refused => return Ok(Given::Not),
+            match reserve(world, &mut tx, &context, &now, (agent, chosen)).await? {
+                Reserved::Given => Meant::Given,
+                Reserved::AsksForNone => Meant::Free,
+                Reserved::Refused => return Ok(Meant::Free),
             }
         }
         Some(trouble) => {
-            super::transition::block(world, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
-            Given::Not
+            super::transition::block(world, &mut tx, &context, &mut now, trouble, Cause::Scheduler).await?;
+            Meant::Free
         }
     };
     tx.commit().await?;

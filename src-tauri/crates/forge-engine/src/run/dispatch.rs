@@ -40,7 +40,7 @@ use crate::{
 /// How many earlier corrections a prompt carries; older ones are in the history, not in the prompt.
 const CORRECTIONS_CARRIED: usize = 3;
 
-/// Decides whether the task is next for a place of its agent, beside all others that wait.
+/// Decides whether the task is next for a place of its agent, where the scheduler's pass does not.
 pub(crate) async fn admit(world: &World, s: &Stepping) -> Result<End> {
     let looked = core::admission::look(world, &s.task.id).await?;
     Ok(End::Found(Arc::new(Admission(looked))))

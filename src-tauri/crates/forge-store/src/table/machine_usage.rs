@@ -71,10 +71,17 @@ mod tests {
             }
         }
         let expected = HashMap::from([("m".into(), (2, 42)), ("n".into(), (1, 1))]);
-        assert_eq!(tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), None).await.unwrap(), expected);
+        assert_eq!(
+            tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), None).await.unwrap(),
+            expected
+        );
         tx.tasks_mut().delete(&"t".into()).await.unwrap();
-        assert_eq!(tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), None).await.unwrap(), expected);
-        let one = tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), Some(&"n".into())).await.unwrap();
+        assert_eq!(
+            tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), None).await.unwrap(),
+            expected
+        );
+        let one =
+            tx.machine_usage().on_day((Timestamp(DAY), Timestamp(2 * DAY)), Some(&"n".into())).await.unwrap();
         assert_eq!(one, HashMap::from([("n".into(), (1, 1))]));
     }
 

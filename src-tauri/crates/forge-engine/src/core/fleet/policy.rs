@@ -412,7 +412,8 @@ impl<'w> Planning<'w> {
         let chosen = match least_loaded(&self.fleet.machines, labelled) {
             Ok(at) => Ok(at),
             Err(nearest) => {
-                let all: Vec<Candidate> = labelled.iter().map(|at| self.fleet.machines[*at].clone()).collect();
+                let all: Vec<Candidate> =
+                    labelled.iter().map(|at| self.fleet.machines[*at].clone()).collect();
                 Err(self.until_tomorrow(waiting(labels, &all, nearest)))
             }
         };
@@ -460,7 +461,9 @@ impl<'w> Planning<'w> {
             project.turn.turn = self.next_turn;
             self.next_turn += 1;
         }
-        if let Some(agent) = self.fleet.agents.get_mut(&waiter.agent).filter(|_| !matches!(place, Place::Nowhere)) {
+        if let Some(agent) =
+            self.fleet.agents.get_mut(&waiter.agent).filter(|_| !matches!(place, Place::Nowhere))
+        {
             agent.taken += 1;
             *agent.of_projects.entry(waiter.project.clone()).or_default() += 1;
         }

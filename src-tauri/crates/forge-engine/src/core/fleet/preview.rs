@@ -17,9 +17,7 @@ use super::{
 };
 use crate::{
     World,
-    core::{
-        context::ProjectContext, lineage::is_ordered, load::load, prerequisites::prerequisite_cancelled,
-    },
+    core::{context::ProjectContext, lineage::is_ordered, load::load, prerequisites::prerequisite_cancelled},
     error::Result,
 };
 
@@ -60,7 +58,9 @@ pub(crate) async fn placement(world: &World, id: &TaskId) -> Result<TaskPlacemen
     let waiters = read.waiters();
     let decided = plan(read.fleet.clone(), &waiters, world.now());
     Ok(match &decided.decisions[at] {
-        Decision::Start(machine_id) => starts(&waiters[at], machine_id.clone(), &before(&read.fleet, &decided, at)),
+        Decision::Start(machine_id) => {
+            starts(&waiters[at], machine_id.clone(), &before(&read.fleet, &decided, at))
+        }
         Decision::Wait(waiting) => waits(&waiters[at], waiting.clone(), &decided.fleet),
     })
 }

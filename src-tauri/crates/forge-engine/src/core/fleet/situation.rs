@@ -11,6 +11,8 @@ use std::{
 use forge_model::agent::{Agent, Profile};
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::machine::{Machine, MachineKind, required};
+use forge_model::task::Waiting;
+use forge_model::workflow::Audience;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::ReadConnection;
 use forge_store::table::{slots::SlotCount, tasks::QueuedTask};
@@ -22,8 +24,8 @@ use super::{
 use crate::{
     World,
     core::{
-        context::ProjectContext, day::day_of, lent_folders, location::contacts, prerequisites::is_done_state,
-        world::features::Obstacle,
+        context::ProjectContext, day::day_of, guards::is_asked, lent_folders, location::contacts,
+        prerequisites::is_done_state, world::features::Obstacle,
     },
     error::Result,
 };
@@ -65,9 +67,8 @@ impl Asking {
     pub(crate) fn queued(world: &World, row: QueuedTask, context: &Arc<ProjectContext>) -> Self {
         let role = context.work_role().map(str::to_owned);
         let target = context.workflow.claim_target(&row.status);
-        let is_raced = target.is_some_and(|to| {
-            world.features().moments.races.iter().any(|races| races(context, &row, to))
-        });
+        let is_raced = target
+            .is_some_and(|to| world.features().moments.races.iter().any(|races| races(context, &row, to)));
         Self { row, context: Arc::clone(context), is_begun: false, role, needs: Vec::new(), is_raced }
     }
 
@@ -93,6 +94,14 @@ impl Asking {
     pub(crate) fn cancelled_need(&self) -> Option<&TaskId> {
         let cancelled = &self.context.workflow.cancellation_state;
         self.needs.iter().find(|(_, state)| state == cancelled).map(|(task, _)| task)
+    }
+
+    /// Whether something is asked before the task may leave the state that it waits in.
+    pub(crate) fn has_guards(&self) -> bool {
+        let state = self.context.workflow.state(&self.row.status);
+        state.is_some_and(|state| {
+            state.hooks.before_exit.iter().any(|hook| is_asked(hook, Audience::AgentOnly))
+        })
     }
 
     /// The task whose costs are its own: an entry's are those of the task that it is raced for.
@@ -210,6 +219,7 @@ impl Situation {
     }
 }
 
+/// What keeps the tasks of a project from starting.
 async fn obstacle_of(
     world: &World,
     conn: &mut ReadConnection,
@@ -221,6 +231,16 @@ async fn obstacle_of(
         }
     }
     Ok(None)
+}
+
+/// What keeps one task from starting as all others of its project.
+pub(crate) async fn obstacle_to(
+    world: &World,
+    conn: &mut ReadConnection,
+    it: &Asking,
+) -> Result<Option<Waiting>> {
+    let obstacle = obstacle_of(world, conn, &it.context).await?;
+    Ok(obstacle.filter(|obstacle| !obstacle.spares.contains(it.payer())).map(|obstacle| obstacle.waiting))
 }
 
 fn places_of_agent(

@@ -9,10 +9,12 @@ use serde_json::Value;
 
 use super::*;
 use crate::core::{
-    fleet::{policy::wait, waiting::Whose},
+    contexts,
+    fleet::policy::wait,
     testing, workers,
+    world::step::{End, Stepping},
 };
-use crate::{EngineConfig, World};
+use crate::{EngineConfig, World, run};
 
 struct Rows {
     world: World,
@@ -158,10 +160,10 @@ async fn start_whose_place_is_taken_meanwhile_leaves_nothing_behind() {
     let asking = rows.waiting(Whose::Everyones).await.asking;
     let of = |id: &str| asking.iter().find(|it| it.row.id.as_str() == id).unwrap();
     // Whatever is ranked before it, and though the move makes it young again.
-    assert_eq!(start_by_itself(&rows.world, of("late"), &chosen).await.unwrap(), Given::Place);
+    assert_eq!(start_by_itself(&rows.world, of("late"), &chosen).await.unwrap(), Meant::Given);
     assert_eq!(rows.row("late").await.status, "in_progress");
     let before = rows.row("next").await;
-    assert_eq!(start_by_itself(&rows.world, of("next"), &chosen).await.unwrap(), Given::Not);
+    assert_eq!(start_by_itself(&rows.world, of("next"), &chosen).await.unwrap(), Meant::Free);
     assert_eq!((rows.row("next").await, rows.slot("next").await), (before, None));
     let turns = rows.world.store().read().await.unwrap().turns().all().await.unwrap();
     assert_eq!(turns[&ProjectId::from("p")].turn, 1, "one place was given, one turn is counted");
@@ -177,10 +179,106 @@ async fn place_is_given_once_to_a_task_that_still_asks_for_it() {
     let waiting = rows.waiting(Whose::Everyones).await;
     assert_eq!(waiting.to_wake.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["raced"]);
     let [it] = &waiting.asking[..] else { panic!("{} ask", waiting.asking.len()) };
-    assert_eq!(go_on(&rows.world, it, &chosen).await.unwrap(), Given::Place);
-    assert_eq!(go_on(&rows.world, it, &chosen).await.unwrap(), Given::Not);
+    assert_eq!(go_on(&rows.world, it, &chosen).await.unwrap(), Meant::Given);
+    assert_eq!(go_on(&rows.world, it, &chosen).await.unwrap(), Meant::Free);
     assert_eq!(rows.row("waits").await.waiting, None, "with its place it waits no more");
     assert_eq!(rows.slot("waits").await, Some(Slot { agent_id: "a".into(), machine_id: None }));
+    rows.stop().await;
+}
+
+impl Rows {
+    async fn change_project(&self, change: impl FnOnce(&mut forge_store::table::projects::ProjectRow)) {
+        let mut tx = self.world.store().write().await.unwrap();
+        let mut row = tx.projects().get(&"p".into()).await.unwrap().unwrap();
+        change(&mut row);
+        tx.projects_mut().update(&mut row, self.world.now()).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn project_that_changes_while_a_pass_gives_places_counts_as_it_is_then() {
+    let rows = Rows::new(Work::Nothing).await;
+    rows.task("begun", Some(StepKind::Admit), busy).await;
+    rows.task("queued", None, |_| {}).await;
+    let asking = rows.waiting(Whose::Everyones).await.asking;
+    let of = |id: &str| asking.iter().find(|it| it.row.id.as_str() == id).unwrap();
+    let chosen = Chosen { machine: None, by_age: false };
+    let given = async || {
+        let begun = go_on(&rows.world, of("begun"), &chosen).await.unwrap();
+        (begun, start_by_itself(&rows.world, of("queued"), &chosen).await.unwrap())
+    };
+    rows.change_project(|row| row.project.paused = true).await;
+    assert_eq!(given().await, (Meant::Free, Meant::Free), "it is paused");
+    rows.change_project(|row| {
+        row.project.paused = false;
+        row.settings = json!({ "auto_start": false, "max_concurrent": 3 });
+    })
+    .await;
+    assert_eq!(start_by_itself(&rows.world, of("queued"), &chosen).await.unwrap(), Meant::Free);
+    rows.change_project(|row| row.settings = json!({ "auto_start": true, "max_concurrent": 1 })).await;
+    rows.task("other", Some(StepKind::Admit), busy).await;
+    let mut tx = rows.world.store().write().await.unwrap();
+    let agent = tx.agents().get(&"a".into()).await.unwrap().unwrap();
+    tx.agents_mut().put(&Agent { max_concurrent: 9, ..agent }).await.unwrap();
+    let slot = Slot { agent_id: "a".into(), machine_id: Some("m".into()) };
+    tx.slots_mut().take(&"other".into(), &"p".into(), &slot, rows.world.now()).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(given().await, (Meant::Free, Meant::Free), "it has no places any more");
+    assert_eq!((rows.slot("begun").await, rows.row("queued").await.status), (None, "todo".to_owned()));
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn place_of_a_gate_whose_work_passed_before_goes_to_others() {
+    let rows = Rows::new(Work::Nothing).await;
+    rows.task("t", Some(StepKind::Admit), |row| row.status = "review".to_owned()).await;
+    let mut tx = rows.world.store().write().await.unwrap();
+    let role = RoleHolder { kind: HolderKind::Agent, id: Some("a".into()) };
+    tx.roles_mut().put(&"t".into(), "reviewer", Some(&role)).await.unwrap();
+    let mut task = tx.tasks().get(&"t".into()).await.unwrap().unwrap();
+    task.review_passed_at = Some(rows.world.now());
+    tx.tasks_mut().update(&mut task, rows.world.now()).await.unwrap();
+    let step = tx.steps().next(&"t".into()).await.unwrap().unwrap();
+    let context = contexts::context_of(&rows.world, &mut tx, &task).await.unwrap();
+    tx.commit().await.unwrap();
+    let transition = testing::transition(&task, &testing::by_person("review"));
+    let mut s = Stepping { step, task, context, transition };
+    assert_eq!(rows.asking(Whose::Everyones).await, Vec::<String>::new(), "no auditor is asked again");
+    let slot = Slot { agent_id: "a".into(), machine_id: None };
+    let End::Found(found) = run::dispatch::admit(&rows.world, &s).await.unwrap() else { panic!("it is decided") };
+    for is_admitted in [true, false] {
+        let mut effects = Vec::new();
+        let mut tx = rows.world.store().write().await.unwrap();
+        tx.slots_mut().take(&"t".into(), &"p".into(), &slot, rows.world.now()).await.unwrap();
+        let end = match is_admitted {
+            true => found.decide(&rows.world, &mut tx, &mut s, &mut effects).await.unwrap(),
+            false => run::dispatch::dispatch(&rows.world, &mut tx, &s, &mut effects).await.unwrap(),
+        };
+        assert!(matches!(end, End::Skipped(_)), "admitted: {is_admitted}");
+        assert_eq!(tx.slots().of(&"t".into()).await.unwrap(), None, "admitted: {is_admitted}");
+        assert!(matches!(effects[..], [Effect::WakeWaiting]), "others are told, admitted: {is_admitted}");
+    }
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn start_that_fails_keeps_its_place_from_nobody() {
+    let rows = Rows::new(Work::Nothing).await;
+    rows.task("fails", None, |row| row.priority = 9).await;
+    rows.task("next", None, |_| {}).await;
+    let version = rows.row("fails").await.version;
+    locked(&rows.world.part::<Scheduler>().failed).insert("fails".into(), version);
+    let first = read_round(&rows.world, Whose::Everyones, Tries::First).await.unwrap();
+    assert_eq!(first.left_out, 1);
+    let starts: Vec<_> =
+        first.decided.starts.iter().map(|start| first.read.asking[start.at].0.row.id.as_str()).collect();
+    assert_eq!(starts, ["next"], "the one that failed is tried after it");
+    let last = read_round(&rows.world, Whose::Everyones, Tries::All).await.unwrap();
+    assert_eq!((last.left_out, last.read.asking.len()), (0, 2));
+    // Once it changes, it is tried as all others are.
+    locked(&rows.world.part::<Scheduler>().failed).insert("fails".into(), version + 1);
+    assert_eq!(read_round(&rows.world, Whose::Everyones, Tries::First).await.unwrap().left_out, 0);
     rows.stop().await;
 }
 

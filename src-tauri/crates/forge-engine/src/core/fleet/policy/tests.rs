@@ -241,7 +241,9 @@ fn projects_share_an_agent_whose_places_are_on_many_machines() {
     // Each machine has room for all: the agent is what there is less of.
     let machines = (0..6).map(|n| machine(&format!("m{n}"), &["gpu"], Some(9))).collect();
     let mut base = fleet(machines, 6);
-    base.agents.values_mut().for_each(|it| (it.taken, it.of_projects) = (4, HashMap::from([("p".into(), 4)])));
+    base.agents
+        .values_mut()
+        .for_each(|it| (it.taken, it.of_projects) = (4, HashMap::from([("p".into(), 4)])));
     for n in 0..4_usize {
         base.machines[n].runs = 1;
         base.on_machines.insert((MachineId(format!("m{n}")), "p".into()), 1);
@@ -683,7 +685,9 @@ fn task_that_can_run_on_one_machine_alone_is_owed_its_place_while_others_have_th
             ..waiter("p", 1000 + round, 0, labels(&["gpu"]))
         };
         let mut waiters = vec![alone.clone(), urgent];
-        waiters.extend((0..3).map(|n| old(100 + 10 * round + n, 1, labels(&[names[usize::try_from(n).unwrap()]]))));
+        waiters.extend(
+            (0..3).map(|n| old(100 + 10 * round + n, 1, labels(&[names[usize::try_from(n).unwrap()]]))),
+        );
         let decided = plan(fleet, &waiters, Timestamp(1000));
         let [start] = decided.starts[..] else { panic!("one place, {:?}", decided.starts) };
         if start.at == 0 {
