@@ -76,19 +76,17 @@ async fn in_queue(
     let rests = |reason: String| Ok(Err(Box::new(told(id, PlacementVerdict::Rests, reason))));
     let state = context.workflow.state(&task.status);
     let name = state.map_or(task.status.as_str(), |state| state.display_name.as_str());
-    if conn.steps().any_open(id).await? {
-        // Its steps are under way, and the next one is no agent's.
-        return match &task.waiting {
-            Some(waiting) => {
-                let placement = told(id, PlacementVerdict::Waits, waiting.message.clone());
-                Ok(Err(Box::new(TaskPlacement { waiting: Some(waiting.clone()), ..placement })))
-            }
-            None => rests(format!("Forge is at work on it in {name}; no agent is asked for now")),
-        };
-    }
     let row = conn.tasks().as_queued(id).await?;
     let Some(row) = row.filter(|_| context.workflow.claim_target(&task.status).is_some()) else {
-        return rests(format!("no agent starts on a task in {name}"));
+        if !conn.steps().any_open(id).await? {
+            return rests(format!("no agent starts on a task in {name}"));
+        }
+        // Its steps are under way, and the next one is no agent's.
+        let Some(waiting) = task.waiting.clone() else {
+            return rests(format!("Forge is at work on it in {name}: no agent is asked for now"));
+        };
+        let placement = told(id, PlacementVerdict::Waits, waiting.message.clone());
+        return Ok(Err(Box::new(TaskPlacement { waiting: Some(waiting), ..placement })));
     };
     let mut it = Asking::queued(world, row, context);
     it.needs = conn.dependencies().of_tasks(std::slice::from_ref(id)).await?.remove(id).unwrap_or_default();

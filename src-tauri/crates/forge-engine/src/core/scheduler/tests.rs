@@ -1,16 +1,23 @@
 //! The pass over rows of a real database, with nothing at work beside it.
 
 use forge_model::agent::{AdapterKind, Agent};
+use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{AgentId, ProjectId};
+use forge_model::inner_loop::TaskRace;
+use forge_model::machine::fleet::PlacementVerdict;
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, WaitReason};
 use forge_model::transition::StepKind;
-use forge_store::table::{slots::Slot, steps::StepRow, tasks::TaskRow};
+use forge_store::table::{executions::ExecutionRow, slots::Slot, steps::StepRow, tasks::TaskRow};
 use serde_json::Value;
 
 use super::*;
 use crate::core::{
+    admission::take_place_again,
     contexts,
-    fleet::policy::wait,
+    fleet::{
+        policy::{Wants, wait},
+        preview, waiting,
+    },
     testing, workers,
     world::step::{End, Stepping},
 };
@@ -246,7 +253,9 @@ async fn place_of_a_gate_whose_work_passed_before_goes_to_others() {
     let mut s = Stepping { step, task, context, transition };
     assert_eq!(rows.asking(Whose::Everyones).await, Vec::<String>::new(), "no auditor is asked again");
     let slot = Slot { agent_id: "a".into(), machine_id: None };
-    let End::Found(found) = run::dispatch::admit(&rows.world, &s).await.unwrap() else { panic!("it is decided") };
+    let End::Found(found) = run::dispatch::admit(&rows.world, &s).await.unwrap() else {
+        panic!("it is decided")
+    };
     for is_admitted in [true, false] {
         let mut effects = Vec::new();
         let mut tx = rows.world.store().write().await.unwrap();
@@ -279,6 +288,144 @@ async fn start_that_fails_keeps_its_place_from_nobody() {
     // Once it changes, it is tried as all others are.
     locked(&rows.world.part::<Scheduler>().failed).insert("fails".into(), version + 1);
     assert_eq!(read_round(&rows.world, Whose::Everyones, Tries::First).await.unwrap().left_out, 0);
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn places_that_others_ask_for_are_those_of_the_agent_that_starts_next_and_of_no_machine() {
+    let rows = Rows::new(Work::Nothing).await;
+    for id in ["mine", "asks"] {
+        rows.task(id, Some(StepKind::Admit), |_| {}).await;
+    }
+    let for_machine = |row: &mut TaskRow| row.waiting = Some(wait(WaitReason::MachineBusy, "m is busy"));
+    rows.task("elsewhere", Some(StepKind::Admit), for_machine).await;
+    rows.task("queued", None, |_| {}).await;
+    let mut conn = rows.world.store().read().await.unwrap();
+    let mut asked = async |agent: &str| {
+        let (agent, project) = (AgentId::from(agent), ProjectId::from("p"));
+        waiting::asked_by_others(&rows.world, &mut conn, (&agent, &project), &"mine".into()).await.unwrap()
+    };
+    assert_eq!(asked("a").await, (1, 1));
+    assert_eq!(asked("reviewer").await, (0, 1), "an agent of another role is asked for by nobody");
+    drop(conn);
+    rows.stop().await;
+}
+
+/// A run of a task that began now and has cost something.
+async fn paid(rows: &Rows, task: &str) {
+    let id = format!("run-of-{task}").as_str().into();
+    let role = ExecutionRole::Coder;
+    let mut run = Execution::begun(id, task.into(), "a".into(), role, rows.world.now());
+    run.usage.cost_micro_usd = Some(5);
+    (run.status, run.finished_at) = (ExecutionStatus::Finished, Some(rows.world.now()));
+    let row = ExecutionRow {
+        execution: run,
+        corrections: Vec::new(),
+        spends: None,
+        after_transition: 0,
+        carry: None,
+        goes_on: false,
+        effort: None,
+    };
+    let mut tx = rows.world.store().write().await.unwrap();
+    tx.executions_mut().insert(&row).await.unwrap();
+    tx.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn engine_for_one_command_starts_nothing_once_the_limit_of_the_day_is_reached() {
+    let rows = Rows::new(Work::Named).await;
+    rows.change_project(|row| row.settings = json!({ "cost_limits": { "day_micro_usd": 5 } })).await;
+    rows.task("t", Some(StepKind::Admit), |_| {}).await;
+    paid(&rows, "t").await;
+    let mut tx = rows.world.store().write().await.unwrap();
+    let task = tx.tasks().get(&"t".into()).await.unwrap().unwrap();
+    let step = tx.steps().next(&"t".into()).await.unwrap().unwrap();
+    let context = contexts::context_of(&rows.world, &mut tx, &task).await.unwrap();
+    let agent = tx.agents().get(&"a".into()).await.unwrap().unwrap();
+    let transition = testing::transition(&task, &testing::by_person("in_progress"));
+    let s = Stepping { step, task, context, transition };
+    let mut effects = Vec::new();
+    let end = take_place_again(&rows.world, &mut tx, &s, &agent, &mut effects).await.unwrap();
+    let End::Wait(waiting) = end else { panic!("it has a place") };
+    assert_eq!(waiting.reason, WaitReason::CostLimit);
+    assert!(matches!(effects[..], [Effect::WakeAt(_)]), "it is asked again tomorrow");
+    assert_eq!(tx.slots().of(&"t".into()).await.unwrap(), None);
+    drop(tx);
+    rows.stop().await;
+}
+
+fn raced(row: &mut TaskRow) {
+    row.race = Some(TaskRace { enabled: true, ..TaskRace::default() });
+}
+
+#[tokio::test]
+async fn race_begins_while_the_agent_of_its_task_is_busy() {
+    let rows = Rows::new(Work::Nothing).await;
+    let races = json!({ "competitive": { "enabled": true } });
+    rows.change_project(|row| {
+        row.settings = json!({ "auto_start": true, "max_concurrent": 3, "inner_loop": races });
+    })
+    .await;
+    rows.task("at-work", Some(StepKind::Admit), busy).await;
+    rows.task("raced", None, raced).await;
+    let mut tx = rows.world.store().write().await.unwrap();
+    let slot = Slot { agent_id: "a".into(), machine_id: None };
+    tx.slots_mut().take(&"at-work".into(), &"p".into(), &slot, rows.world.now()).await.unwrap();
+    tx.commit().await.unwrap();
+    let round = read_round(&rows.world, Whose::Everyones, Tries::First).await.unwrap();
+    let [(it, waiter)] = &round.read.asking[..] else { panic!("{} ask", round.read.asking.len()) };
+    assert_eq!((&waiter.wants, &round.decided.decisions[0]), (&Wants::Race, &Decision::Start(None)));
+    let chosen = Chosen { machine: None, by_age: false };
+    assert_eq!(start_by_itself(&rows.world, it, &chosen).await.unwrap(), Meant::Free);
+    let mut conn = rows.world.store().read().await.unwrap();
+    let next = conn.steps().next(&"raced".into()).await.unwrap().map(|step| step.kind);
+    assert_eq!(next, Some(StepKind::Race));
+    assert_eq!(conn.slots().of(&"raced".into()).await.unwrap(), None);
+    drop(conn);
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn preview_tells_what_the_pass_does_with_a_task() {
+    let rows = Rows::new(Work::Nothing).await;
+    let races = json!({ "competitive": { "enabled": true } });
+    rows.change_project(|row| {
+        let limits = json!({ "task_micro_usd": 5 });
+        row.settings = json!({
+            "auto_start": true, "max_concurrent": 3, "cost_limits": limits, "inner_loop": races,
+        });
+    })
+    .await;
+    rows.task("free", None, |_| {}).await;
+    rows.task("raced", None, raced).await;
+    rows.task("checked", Some(StepKind::Capture), |row| row.status = "review".to_owned()).await;
+    rows.task("locked", Some(StepKind::Capture), |row| {
+        row.status = "review".to_owned();
+        row.waiting = Some(wait(WaitReason::WorkspaceLocked, "ada changes its files"));
+    })
+    .await;
+    rows.task("gone", None, |row| row.status = "cancelled".to_owned()).await;
+    rows.task("after", None, |_| {}).await;
+    rows.task("paid", None, |_| {}).await;
+    paid(&rows, "paid").await;
+    let mut tx = rows.world.store().write().await.unwrap();
+    tx.dependencies_mut().insert(&"after".into(), &"gone".into()).await.unwrap();
+    tx.commit().await.unwrap();
+    let (starts, waits, rests) = (PlacementVerdict::Starts, PlacementVerdict::Waits, PlacementVerdict::Rests);
+    for (id, verdict, reason) in [
+        ("free", starts, "would run on this computer"),
+        ("raced", starts, "its race would begin"),
+        ("checked", rests, "Forge is at work on it"),
+        ("locked", waits, "ada changes its files"),
+        ("gone", rests, "no agent starts on a task in"),
+        ("after", rests, "which it depends on, was cancelled"),
+        ("paid", rests, "its runs have reached the task's limit of"),
+    ] {
+        let told = preview::placement(&rows.world, &id.into()).await.unwrap();
+        assert_eq!(told.verdict, verdict, "{id}: {told:?}");
+        assert!(told.reason.contains(reason), "{id}: {told:?}");
+    }
     rows.stop().await;
 }
 

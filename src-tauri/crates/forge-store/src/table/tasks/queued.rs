@@ -138,9 +138,12 @@ impl Tasks<'_> {
     /// # Errors
     /// When they cannot be read.
     pub async fn with_theirs(&mut self, tasks: &[TaskId]) -> Result<HashSet<TaskId>, StoreError> {
-        let mut query = QueryBuilder::<Sqlite>::new("WITH RECURSIVE theirs (id) AS (SELECT id FROM tasks WHERE id IN ");
+        let mut query =
+            QueryBuilder::<Sqlite>::new("WITH RECURSIVE theirs (id) AS (SELECT id FROM tasks WHERE id IN ");
         push_list(&mut query, tasks)?;
-        query.push(" UNION SELECT t.id FROM tasks t JOIN theirs ON t.parent_id = theirs.id) SELECT id FROM theirs");
+        query.push(
+            " UNION SELECT t.id FROM tasks t JOIN theirs ON t.parent_id = theirs.id) SELECT id FROM theirs",
+        );
         let rows = query.build().fetch_all(&mut *self.conn).await?;
         rows.iter().map(|row| Columns(row).text("id")).collect()
     }
@@ -262,9 +265,8 @@ mod tests {
     #[tokio::test]
     async fn worktree_is_prepared_for_an_agent_unless_a_race_goes_before_it_in_the_same_move() {
         let mut tx = seeded().await;
-        let for_agent = async |tx: &mut crate::Tx| {
-            tx.tasks().as_queued(&"t".into()).await.unwrap().unwrap().is_for_agent
-        };
+        let for_agent =
+            async |tx: &mut crate::Tx| tx.tasks().as_queued(&"t".into()).await.unwrap().unwrap().is_for_agent;
         for (kinds, expected) in [
             // A gate that only checks.
             (&[StepKind::Capture, StepKind::PrepareWorkspace][..], false),
@@ -284,6 +286,19 @@ mod tests {
                 }
             }
             assert_eq!(for_agent(&mut tx).await, expected, "{kinds:?}");
+            let next = tx.steps().next(&"t".into()).await.unwrap().unwrap();
+            assert_eq!(tx.steps().is_for_agent(&next).await.unwrap(), expected, "{kinds:?}, of the step");
         }
+    }
+
+    #[tokio::test]
+    async fn tasks_are_found_with_what_is_of_them_and_no_others() {
+        let mut tx = seeded().await;
+        tx.tasks_mut().insert(&entry("e", 1)).await.unwrap();
+        tx.tasks_mut().insert(&TaskRow { parent_id: Some("e".into()), ..task("of-e", 7) }).await.unwrap();
+        tx.tasks_mut().insert(&task("other", 8)).await.unwrap();
+        let theirs = tx.tasks().with_theirs(&["t".into(), "gone".into()]).await.unwrap();
+        assert_eq!(theirs, HashSet::from(["t".into(), "e".into(), "of-e".into()]));
+        assert!(tx.tasks().with_theirs(&[]).await.unwrap().is_empty());
     }
 }
