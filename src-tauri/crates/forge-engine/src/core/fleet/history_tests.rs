@@ -1,11 +1,15 @@
 //! Random histories of the real core: store, scheduler, workers, admission and the placing of worktrees. Agents are
-//! rows that the test ends, and nothing else of a step is done. One to five things happen before it is quiet; then what
-//! must hold of every history is looked at, in rows alone and without the decision that is tested (`oracle.rs`).
+//! rows that the test ends, and nothing else of a step is done. One to five things happen before it is quiet (`events.rs`);
+//! then what must hold of every history is looked at, in rows alone and without the decision that is tested
+//! (`oracle.rs`). That no limit is passed is looked at after each of them, while others are at work.
+//!
+//! That an old task is not passed for ever is stated by the tests of the decision: here so few tasks wait that each has
+//! its turn anyhow.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
     time::{Duration, Instant},
@@ -21,6 +25,7 @@ use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
 use forge_model::workflow::Action;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
 use forge_store::table::{steps::StepRow, tasks::TaskRow};
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -28,14 +33,18 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Clock, EngineConfig, IfLocked, MachineChange, World,
+    Clock, EngineConfig, EngineError, IfLocked, MachineChange, World,
     core::{
-        self, contexts,
+        self,
+        context::ProjectContext,
+        contexts,
+        location::contacts::CutOff,
         moves::Move,
         scheduler::{self, look_for_work, wake_at, wake_waiting},
+        sync::locked,
         testing, workers,
         world::{
-            features::{StepSpec, Steps},
+            features::{Guard, Objection, StepSpec, Steps},
             step::{End, Stepping},
         },
     },
@@ -45,8 +54,11 @@ use crate::{
     workspace,
 };
 
+mod events;
 mod oracle;
 
+/// How many histories there are, however long they take.
+const HISTORIES: usize = 3;
 const TASKS: usize = 40;
 const MACHINES: usize = 4;
 const PROJECTS: usize = 3;
@@ -73,9 +85,9 @@ impl Clock for Jumping {
 }
 
 /// A race goes on until its entries are over, whatever its task's agent does.
-const RACE: StepSpec = StepSpec::instant(|_, _, _, _| {
-    Box::pin(async { Ok(End::wait(WaitReason::AgentBusy, "its entries are at work")) })
-});
+const RACE: StepSpec = StepSpec::instant(|_, tx, s, _| Box::pin(race_goes_on(tx, s)));
+/// The checks of a gate take a while, with a place that is given meanwhile, or without one.
+const CHECKS: StepSpec = StepSpec::acting(|_, s, _| Box::pin(take_a_while(s)));
 const DONE: StepSpec = StepSpec::instant(|_, _, _, _| Box::pin(async { Ok(End::ok()) }));
 const PREPARE: StepSpec = StepSpec::acting(|world, s, cancel| Box::pin(prepare(world, s, cancel)));
 
@@ -90,18 +102,65 @@ fn spec_of(step: &StepRow) -> StepSpec {
         {
             (registry::features().steps.of_step)(step)
         }
+        StepKind::Action if step.action == Some(Action::RunCiSteps) => CHECKS,
         StepKind::PrepareWorkspace => PREPARE,
         StepKind::Race => RACE,
         _ => DONE,
     }
 }
 
-/// Places the worktree as it is placed, without making one.
-async fn prepare(world: &World, s: &Stepping, _: &CancellationToken) -> Result<End> {
-    // Others act between the start and this.
+async fn race_goes_on(tx: &mut Tx, s: &Stepping) -> Result<End> {
+    let entries = tx.tasks().race_entries(&s.task.id).await?;
+    let over = entries.iter().filter(|entry| entry.status == "race/over").count();
+    Ok(match over == entries.len() {
+        true => End::ok(),
+        false => End::wait(WaitReason::RaceRunning, format!("{over} of {} entries finished", entries.len())),
+    })
+}
+
+/// Others act meanwhile.
+async fn take_a_while(s: &Stepping) -> Result<End> {
     for _ in 0..s.task.number % 5 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+    Ok(End::ok())
+}
+
+/// Machines that somebody is to wait for.
+#[derive(Default)]
+struct Awaited(Mutex<HashSet<MachineId>>);
+
+/// A machine that can be reached again wakes tasks only when somebody was told to wait for it.
+fn await_machine(world: &World, id: &MachineId) {
+    locked(&world.part::<Awaited>().0).insert(id.clone());
+    if !locked(&world.part::<CutOff>().0).contains(id) {
+        locked(&world.part::<Awaited>().0).remove(id);
+        wake_waiting(world);
+    }
+}
+
+/// Tasks whose start fails.
+#[derive(Default)]
+struct Failing(Mutex<HashSet<TaskId>>);
+
+fn guard_of(action: Action) -> Option<Guard> {
+    let guard: Guard = match action {
+        Action::DependencyGate => |world, context, task| Box::pin(ask(world, context, task)),
+        _ => return (registry::features().guard)(action),
+    };
+    Some(guard)
+}
+
+async fn ask(world: &World, context: &ProjectContext, task: &TaskRow) -> Result<Option<Objection>> {
+    if locked(&world.part::<Failing>().0).contains(&task.id) {
+        return Err(EngineError::invalid("guard", "cannot be asked"));
+    }
+    core::guards::ask_prerequisites(world, context, task).await
+}
+
+/// Places the worktree as it is placed, without making one.
+async fn prepare(world: &World, s: &Stepping, _: &CancellationToken) -> Result<End> {
+    take_a_while(s).await?;
     let last = world.store().read().await?.workspaces().last(&s.task.id).await?;
     if last.as_ref().is_some_and(|workspace| workspace.status == WorkspaceStatus::Active) {
         return Ok(End::ok());
@@ -157,8 +216,16 @@ struct History {
     raced: HashMap<TaskId, Vec<TaskId>>,
     parts: Vec<TaskId>,
     done: BTreeSet<TaskId>,
+    /// Tasks in review whose work passed before: nobody is asked again, and a person moves them on.
+    passed: BTreeSet<TaskId>,
     /// Every run that was ever seen, with where and when it began.
     seen: HashMap<ExecutionId, (Option<MachineId>, Timestamp)>,
+    /// What those have cost that ended, in micro-dollars.
+    costs: HashMap<ExecutionId, u64>,
+    /// Those that were looked at when it was quiet.
+    checked: HashSet<ExecutionId>,
+    /// Machines that had used up a quota when it was quiet last, each with the day.
+    spent: HashSet<(MachineId, Timestamp)>,
     _dir: tempfile::TempDir,
 }
 
@@ -186,6 +253,9 @@ impl History {
         config.clock = Arc::clone(&clock) as Arc<dyn Clock>;
         let mut features = registry::features();
         features.steps = Steps { of_step: spec_of, of_action: features.steps.of_action };
+        features.guard = guard_of;
+        features.moments.on_machine_awaited.clear();
+        features.moments.on_machine_awaited.push(await_machine);
         features.launch = |_, _, _| {};
         features.after_work = |_, _| Box::pin(async {});
         // Runs are rows: the watchdog, which a jump of the clock wakes, would find nothing at work.
@@ -220,7 +290,7 @@ impl History {
                 ssh: Some(ssh),
                 labels: Some(labels.iter().map(|label| (*label).to_owned()).collect()),
                 caps: Some(MachineCaps { runs: u32::try_from(1 + rng.next(2)).ok() }),
-                quota: Some(MachineQuota { runs_per_day, micro_usd_per_day: None }),
+                quota: Some(MachineQuota { runs_per_day, micro_usd_per_day: rng.one_in(3).then_some(12) }),
                 ..MachineChange::default()
             };
             machine::command::create_machine(&world, new).await.unwrap();
@@ -234,266 +304,13 @@ impl History {
             raced: HashMap::new(),
             parts: Vec::new(),
             done: BTreeSet::new(),
+            passed: BTreeSet::new(),
             seen: HashMap::new(),
+            costs: HashMap::new(),
+            checked: HashSet::new(),
+            spent: HashSet::new(),
             _dir: dir,
         }
-    }
-
-    /// A task in a project of its own choice, or of its parent.
-    async fn insert(&mut self, tx: &mut forge_store::Tx, of: Option<(&TaskRow, ExecutionMode)>) -> TaskRow {
-        let project = ProjectId(format!("p{}", self.rng.next(PROJECTS)));
-        let project = of.map_or(project, |(parent, _)| parent.project_id.clone());
-        let number = tx.projects_mut().take_task_number(&project).await.unwrap();
-        let labels: [&[&str]; 5] = [&[], &["gpu"], &["arm"], &["gpu", "arm"], &["m1"]];
-        let labels = labels[self.rng.next(5)].iter().map(|label| (*label).to_owned()).collect();
-        let id = TaskId(format!("{project}-{number:03}"));
-        let mut row = TaskRow {
-            project_id: project,
-            priority: i32::try_from(self.rng.next(3)).unwrap(),
-            machines: Some(labels),
-            ..testing::task_row(id.clone(), number, "todo", self.world.now())
-        };
-        if let Some((parent, mode)) = of {
-            (row.parent_id, row.execution_mode) = (Some(parent.id.clone()), mode);
-            row.race_place = (mode == ExecutionMode::RaceEntry).then_some(number);
-        }
-        tx.tasks_mut().insert(&row).await.unwrap();
-        for role in ["coder", "reviewer"] {
-            let agent = Some(AgentId(format!("a{}", self.rng.next(AGENTS))));
-            let holder = RoleHolder { kind: HolderKind::Agent, id: agent };
-            tx.roles_mut().put(&id, role, Some(&holder)).await.unwrap();
-        }
-        row
-    }
-
-    async fn create(&mut self) {
-        let world = self.world.clone();
-        let mut tx = world.store().write().await.unwrap();
-        let row = self.insert(&mut tx, None).await;
-        // Nothing depends on the entry of a race.
-        let entries: BTreeSet<&TaskId> = self.raced.values().flatten().collect();
-        let others: Vec<TaskId> = self.tasks.iter().filter(|id| !entries.contains(id)).cloned().collect();
-        if !others.is_empty() && self.rng.one_in(4) {
-            let before = others[self.rng.next(others.len())].clone();
-            tx.dependencies_mut().insert(&row.id, &before).await.unwrap();
-        }
-        let part = match self.rng.one_in(6) {
-            true => Some(self.insert(&mut tx, Some((&row, ExecutionMode::OrderedTurn))).await),
-            false => None,
-        };
-        tx.commit().await.unwrap();
-        self.parts.extend(part.map(|part| part.id));
-        self.tasks.push(row.id);
-        self.made += 1;
-        look_for_work(&self.world);
-    }
-
-    /// A task that is raced for, with two entries that begin at once.
-    async fn race(&mut self) {
-        let world = self.world.clone();
-        let mut tx = world.store().write().await.unwrap();
-        let mut raced = self.insert(&mut tx, None).await;
-        let context = contexts::context_of(&world, &mut tx, &raced).await.unwrap();
-        let start = |to: &str| Move::by(to, "start", Actor::System { cause: Cause::Scheduler });
-        core::transition::apply(&world, &mut tx, &context, &mut raced, start("in_progress")).await.unwrap();
-        tx.steps_mut().skip_open(&raced.id, "it is raced for", world.now()).await.unwrap();
-        for kind in [StepKind::Race, StepKind::Admit] {
-            let mut step = StepRow::pending(&raced.id, "in_progress", kind, "before_enter");
-            tx.steps_mut().insert(&mut step).await.unwrap();
-        }
-        let mut entries = Vec::new();
-        for _ in 0..2 {
-            let mut entry = self.insert(&mut tx, Some((&raced, ExecutionMode::RaceEntry))).await;
-            let context = contexts::context_of(&world, &mut tx, &entry).await.unwrap();
-            core::transition::apply(&world, &mut tx, &context, &mut entry, start("race/running"))
-                .await
-                .unwrap();
-            entries.push(entry.id);
-        }
-        tx.commit().await.unwrap();
-        for id in entries.iter().chain([&raced.id]) {
-            workers::kick(&world, id);
-        }
-        self.made += entries.len();
-        self.tasks.extend(entries.iter().cloned());
-        self.raced.insert(raced.id, entries);
-    }
-
-    /// The clock jumps by some hours, or to another day.
-    async fn jump(&mut self, hours: i64) {
-        self.clock.ahead.fetch_add(hours * HOUR, Ordering::SeqCst);
-        self.clock.jumped.notify_one();
-        // Whoever sleeps until then wakes.
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-
-    /// An agent's provider takes nothing for some hours.
-    async fn limit(&mut self) {
-        let until = self.world.now().plus_ms(HOUR * 3);
-        let agent = AgentId(format!("a{}", self.rng.next(AGENTS)));
-        let mut tx = self.world.store().write().await.unwrap();
-        tx.limits_mut().put(&agent, until).await.unwrap();
-        tx.commit().await.unwrap();
-        wake_at(&self.world, until);
-    }
-
-    /// A task that is done is deleted, with its runs.
-    async fn delete(&mut self, id: &TaskId) {
-        let is_of_race = self.raced.values().flatten().any(|entry| entry == id);
-        if !self.done.contains(id) || is_of_race {
-            return;
-        }
-        let mut tx = self.world.store().write().await.unwrap();
-        tx.tasks_mut().delete(id).await.unwrap();
-        tx.commit().await.unwrap();
-        self.tasks.retain(|task| task != id);
-        let left = self.world.store().read().await.unwrap().tasks().of_ids(&self.parts).await.unwrap();
-        self.parts = left.into_iter().filter(|part| part.parent_id.is_some()).map(|part| part.id).collect();
-        wake_waiting(&self.world);
-    }
-
-    async fn open_runs(&self) -> Vec<Execution> {
-        let open = self.world.store().read().await.unwrap().executions().open(None).await.unwrap();
-        open.into_iter().map(|row| row.execution).collect()
-    }
-
-    /// A run ends well; its task is reviewed next, or done.
-    async fn end(&mut self, mut run: Execution) {
-        let world = self.world.clone();
-        let mut tx = world.store().write().await.unwrap();
-        let mut task = tx.tasks().get(&run.task_id).await.unwrap().unwrap();
-        let context = contexts::context_of(&world, &mut tx, &task).await.unwrap();
-        run.status = ExecutionStatus::Finished;
-        run.finished_at = Some(world.now());
-        tx.executions_mut().update(&run).await.unwrap();
-        let is_entry = task.execution_mode == ExecutionMode::RaceEntry;
-        let is_reviewed = task.status == "in_progress" && self.rng.one_in(2);
-        let to = match is_entry {
-            true => "race/over",
-            false if is_reviewed => "review",
-            false => "done",
-        };
-        let mv = Move::by(to, "accept", Actor::System { cause: Cause::Workflow });
-        core::transition::apply(&world, &mut tx, &context, &mut task, mv).await.unwrap();
-        tx.commit().await.unwrap();
-        if !is_reviewed {
-            assert!(self.done.insert(task.id.clone()), "{} ended twice", task.id);
-        }
-        workers::kick(&world, &task.id);
-        wake_waiting(&world);
-    }
-
-    /// A run is cut short; another one follows, where its worktree is.
-    async fn lose(&self, run: Execution) {
-        let world = &self.world;
-        let mut tx = world.store().write().await.unwrap();
-        let task = tx.tasks().get(&run.task_id).await.unwrap().unwrap();
-        run::lost::lose_run(world, &mut tx, &task, run).await.unwrap();
-        tx.commit().await.unwrap();
-        workers::kick(world, &task.id);
-        wake_waiting(world);
-    }
-
-    async fn pause(&self, n: usize, paused: bool) {
-        let mut tx = self.world.store().write().await.unwrap();
-        let now = tx.agents().get(&AgentId(format!("a{n}"))).await.unwrap().unwrap();
-        tx.agents_mut().put(&Agent { paused, ..now }).await.unwrap();
-        tx.commit().await.unwrap();
-        wake_waiting(&self.world);
-    }
-
-    async fn change(&self, n: usize, change: MachineChange) {
-        let id = MachineId(format!("m{n}"));
-        machine::command::update_machine(&self.world, &id, change).await.unwrap();
-    }
-
-    async fn drain(&self, n: usize, draining: bool) {
-        self.change(n, MachineChange { draining: Some(draining), ..MachineChange::default() }).await;
-    }
-
-    async fn happen(&mut self) {
-        let open = self.open_runs().await;
-        for run in &open {
-            self.seen.insert(run.id.clone(), (run.machine_id.clone(), run.started_at));
-        }
-        let run = (!open.is_empty()).then(|| open[self.rng.next(open.len())].clone());
-        let task = (!self.tasks.is_empty()).then(|| self.tasks[self.rng.next(self.tasks.len())].clone());
-        match (self.rng.next(17), run, task) {
-            (0..=3, _, _) if self.made < TASKS => self.create().await,
-            (4..=6, Some(run), _) => self.end(run).await,
-            (7, Some(run), _) if run.role == ExecutionRole::Coder => self.lose(run).await,
-            (8, ..) => {
-                let (n, draining) = (self.rng.next(MACHINES), self.rng.one_in(2));
-                self.drain(n, draining).await;
-            }
-            (9, ..) => {
-                let (n, paused) = (self.rng.next(AGENTS), self.rng.one_in(2));
-                self.pause(n, paused).await;
-            }
-            (10, _, Some(task)) => {
-                let held = self.rng.one_in(2);
-                // A closed task cannot be held, which is no matter here.
-                let _ = set_held(&self.world, &task, None, held).await;
-            }
-            (11, ..) if self.made + 1 < TASKS => self.race().await,
-            (12, ..) => {
-                let hours = i64::try_from(1 + self.rng.next(30)).unwrap();
-                self.jump(hours).await;
-            }
-            (13, ..) => self.limit().await,
-            (14, _, Some(task)) => self.delete(&task).await,
-            (_, _, Some(task)) => self.claim(&task).await,
-            _ => {}
-        }
-    }
-
-    /// A person starts it; what is refused is no matter here.
-    async fn claim(&mut self, task: &TaskId) {
-        let holder = self.world.store().read().await.unwrap().roles().holder(task, "coder").await.unwrap();
-        let request =
-            ClaimRequest { version: None, holder: holder.unwrap(), queue: true, if_locked: IfLocked::Reject };
-        let _ = claim(&self.world, Actor::User { via: Via::Cli }, task, request).await;
-    }
-
-    async fn quiet(&self) {
-        let begun = Instant::now();
-        let mut still = 0;
-        while still < 3 {
-            let is_quiet = workers::are_idle(&self.world) && scheduler::is_idle(&self.world);
-            still = if is_quiet { still + 1 } else { 0 };
-            assert!(begun.elapsed() < PATIENCE, "it never becomes quiet");
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    }
-
-    /// Everything that holds something up ends, and then all runs do.
-    async fn finish(&mut self) {
-        while self.made < TASKS {
-            self.create().await;
-        }
-        self.jump(48).await;
-        for n in 0..MACHINES {
-            let quota = Some(MachineQuota::default());
-            self.change(n, MachineChange { draining: Some(false), quota, ..MachineChange::default() }).await;
-        }
-        for n in 0..AGENTS {
-            self.pause(n, false).await;
-        }
-        for task in self.tasks.clone() {
-            let _ = set_held(&self.world, &task, None, false).await;
-        }
-        for _ in 0..3 * TASKS {
-            self.quiet().await;
-            self.check().await;
-            for run in self.open_runs().await {
-                self.end(run).await;
-            }
-            if self.done.len() >= TASKS {
-                return;
-            }
-        }
-        let left: Vec<_> = self.tasks.iter().filter(|task| !self.done.contains(*task)).collect();
-        panic!("lost: {left:?}");
     }
 }
 
@@ -502,13 +319,15 @@ async fn random_histories_lose_no_task_start_none_twice_and_pass_no_limit() {
     let begun = Instant::now();
     let mut histories = 0;
     for seed in 1..=20 {
-        if begun.elapsed() > Duration::from_secs(20) {
+        // Some on any machine, and more where that is quick.
+        if histories >= HISTORIES && begun.elapsed() > Duration::from_secs(20) {
             break;
         }
         let mut history = History::new(seed).await;
         for _ in 0..40 {
             for _ in 0..=history.rng.next(5) {
                 history.happen().await;
+                history.check_caps().await;
             }
             history.quiet().await;
             history.check().await;
@@ -520,5 +339,4 @@ async fn random_histories_lose_no_task_start_none_twice_and_pass_no_limit() {
         histories += 1;
     }
     println!("{histories} histories of {TASKS} tasks");
-    assert!(histories > 0);
 }

@@ -1,7 +1,9 @@
-//! What must hold of every history whenever it is quiet, counted from rows in the plainest way there is.
+//! What must hold of every history whenever it is quiet, and of limits always, counted from rows in the plainest way there
+//! is.
 
+use forge_model::machine::Machine;
 use forge_store::ReadConnection;
-use forge_store::table::slots::Slot;
+use forge_store::table::slots::{Slot, SlotCount};
 
 use super::*;
 use crate::core::day::day_of;
@@ -24,10 +26,55 @@ impl History {
         }
         self.check_runs(&mut conn, &taken).await;
         self.check_limits(&mut conn, &taken).await;
+        self.check_races(&mut conn, &taken).await;
         for id in self.tasks.clone() {
             let task = conn.tasks().get(&id).await.unwrap().unwrap();
             if let Some(place) = self.idle_place(&mut conn, &task, &taken).await {
                 panic!("{place} is idle, and {id} that may have it waits: {task:#?}");
+            }
+        }
+        let today = day_of(world.now()).0;
+        let machines = conn.machines().list().await.unwrap();
+        let spent = machines.iter().filter(|machine| self.is_spent(machine));
+        self.spent = spent.map(|machine| (machine.id.clone(), today)).collect();
+    }
+
+    /// No limit is passed at any moment, whoever is at work.
+    pub(super) async fn check_caps(&self) {
+        let mut conn = self.world.store().read().await.unwrap();
+        // Nothing but this test changes what may be there.
+        let (agents, projects) = (conn.agents().list().await.unwrap(), conn.projects().list().await.unwrap());
+        let machines = conn.machines().list().await.unwrap();
+        let counts = conn.slots().counts().await.unwrap();
+        let count = |is_meant: &dyn Fn(&SlotCount) -> bool| {
+            counts.iter().filter(|slot| is_meant(slot)).map(|slot| u64::from(slot.count)).sum::<u64>()
+        };
+        for agent in agents {
+            let count = count(&|slot| slot.agent_id == agent.id);
+            assert!(count <= u64::from(agent.max_concurrent), "{count} of {agent:?}");
+        }
+        for row in projects {
+            let count = count(&|slot| slot.project_id == row.project.id);
+            let most = row.settings["max_concurrent"].as_u64().unwrap();
+            assert!(count <= most, "{count} of {most} in {}", row.project.id);
+        }
+        for machine in machines {
+            let count = count(&|slot| slot.machine_id.as_ref() == Some(&machine.id));
+            assert!(machine.caps.runs.is_none_or(|most| count <= u64::from(most)), "{count} on {machine:?}");
+        }
+    }
+
+    /// A race that is over has its winner's worktree, or waits for a machine that can have it.
+    async fn check_races(&self, conn: &mut ReadConnection, taken: &Taken) {
+        for (raced, entries) in &self.raced {
+            let task = conn.tasks().get(raced).await.unwrap().unwrap();
+            let is_open = conn.steps().any_open(raced).await.unwrap();
+            if !entries.iter().all(|entry| self.done.contains(entry)) {
+                assert!(is_open, "{raced} goes on before its entries are over");
+            } else if is_open {
+                assert!(task.waiting.is_some(), "{raced} waits and does not say for what: {task:#?}");
+                let free = self.free_machine(conn, &task, taken).await;
+                assert_eq!(free, None, "{raced} may have its worktree there: {task:#?}");
             }
         }
     }
@@ -45,6 +92,11 @@ impl History {
             assert_eq!(slot.agent_id, run.agent_id);
             let labels = task.machines.clone().unwrap_or_default();
             assert_eq!(run.machine_id.is_some(), !labels.is_empty());
+            let begins = self.checked.insert(run.id.clone());
+            if let Some(machine) = run.machine_id.clone().filter(|_| begins) {
+                let is_spent = self.spent.contains(&(machine, day_of(run.started_at).0));
+                assert!(!is_spent, "{run:?} began on a machine whose quota was used up before");
+            }
             self.seen.insert(run.id, (run.machine_id, run.started_at));
         }
         for (task, _) in taken {
@@ -72,16 +124,33 @@ impl History {
         }
     }
 
-    fn today_on(&self, id: &MachineId) -> usize {
+    /// The runs that began on a machine on this day.
+    fn todays<'h>(&'h self, id: &'h MachineId) -> impl Iterator<Item = &'h ExecutionId> {
         let today = day_of(self.world.now()).0;
-        let is_todays =
-            |(machine, at): &&(Option<MachineId>, Timestamp)| machine.as_ref() == Some(id) && *at >= today;
-        self.seen.values().filter(is_todays).count()
+        let is_todays = move |(_, (machine, at)): &(&ExecutionId, &(Option<MachineId>, Timestamp))| {
+            machine.as_ref() == Some(id) && *at >= today
+        };
+        self.seen.iter().filter(is_todays).map(|(run, _)| run)
+    }
+
+    fn today_on(&self, id: &MachineId) -> usize {
+        self.todays(id).count()
+    }
+
+    /// Whether a machine has run on this day what it may.
+    fn is_spent(&self, machine: &Machine) -> bool {
+        let cost: u64 = self.todays(&machine.id).filter_map(|run| self.costs.get(run)).sum();
+        machine.quota.runs_per_day.is_some_and(|most| self.today_on(&machine.id) >= most as usize)
+            || machine.quota.micro_usd_per_day.is_some_and(|most| cost >= most)
     }
 
     /// A place that a task which waits may have, in words.
     async fn idle_place(&self, conn: &mut ReadConnection, task: &TaskRow, taken: &Taken) -> Option<String> {
         if self.done.contains(&task.id) || taken.iter().any(|(other, _)| other.id == task.id) {
+            return None;
+        }
+        let fails = task.status == "todo" && locked(&self.world.part::<Failing>().0).contains(&task.id);
+        if fails || self.passed.contains(&task.id) {
             return None;
         }
         let role = match task.status.as_str() {
@@ -105,19 +174,31 @@ impl History {
         let of_agent = taken.iter().filter(|(_, slot)| slot.agent_id == agent.id).count();
         let project = conn.projects().get(&task.project_id).await.unwrap().unwrap();
         let of_project = taken.iter().filter(|(other, _)| other.project_id == task.project_id).count() as u64;
+        let settings = &project.settings;
+        let today = day_of(self.world.now()).0;
+        let cost = conn.executions().cost_since(&task.project_id, today, None).await.unwrap();
+        let day = settings["cost_limits"]["day_micro_usd"].as_u64();
         let may_start = !is_held
+            && !project.project.paused
+            && day.is_none_or(|most| cost < most)
             && !is_open
             && !agent.paused
             && limit.is_none_or(|until| until <= self.world.now())
             && of_agent < agent.max_concurrent as usize
-            && of_project < project.settings["max_concurrent"].as_u64().unwrap();
+            && of_project < settings["max_concurrent"].as_u64().unwrap();
         if !may_start {
             return None;
         }
+        let machine = self.free_machine(conn, task, taken).await?;
+        Some(format!("a place of {} {machine}", agent.name))
+    }
+
+    /// Where a task can have its worktree now, whoever works in it.
+    async fn free_machine(&self, conn: &mut ReadConnection, task: &TaskRow, taken: &Taken) -> Option<String> {
         let own = conn.workspaces().last(&task.id).await.unwrap();
         let labels = task.machines.clone().unwrap_or_default();
         if labels.is_empty() {
-            return Some(format!("a place of {} here", agent.name));
+            return Some("here".to_owned());
         }
         for machine in conn.machines().list().await.unwrap() {
             let its = own.as_ref().and_then(|own| own.machine_id.as_ref());
@@ -126,9 +207,9 @@ impl History {
                 None => machine.has_labels(&labels) && !machine.draining,
             };
             let is_free = machine.caps.runs.is_none_or(|most| on(taken, &machine.id) < most as usize);
-            let most = machine.quota.runs_per_day;
-            if is_meant && is_free && most.is_none_or(|most| self.today_on(&machine.id) < most as usize) {
-                return Some(format!("a place of {} on {}", agent.name, machine.name));
+            let is_cut = locked(&self.world.part::<CutOff>().0).contains(&machine.id);
+            if is_meant && is_free && !is_cut && !self.is_spent(&machine) {
+                return Some(format!("on {}", machine.name));
             }
         }
         None
