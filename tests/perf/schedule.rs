@@ -1,7 +1,7 @@
 //! A pass of the scheduler over ten thousand waiting tasks and two hundred machines, beside a tenth of both.
 //!
 //! What is measured is the question where a task would run: it reads and decides for all tasks that wait as a pass does,
-//! and writes nothing. All machines are busy, as they are whenever many tasks wait.
+//! and writes nothing. Every other machine is busy, and the others are given to tasks of several projects and agents.
 
 use std::path::Path;
 
@@ -28,6 +28,8 @@ use crate::{
 
 const TASKS: u32 = 10_000;
 const MACHINES: u32 = 200;
+const PROJECTS: u32 = 8;
+const AGENTS: u32 = 4;
 /// How much smaller the yardstick is.
 const PART: u32 = 10;
 /// Milliseconds that a pass over everything may take.
@@ -60,9 +62,6 @@ struct Waiting {
 
 impl Waiting {
     async fn start(folder: &Path, tasks: u32, machines: u32) -> Result<Self> {
-        let repo = folder.join("repo");
-        generate(&repo, 1)?;
-        git(&repo, &["checkout", "--quiet", "--detach"])?;
         let data = folder.join("data");
         let mut config = EngineConfig::new(data.clone(), std::env::vars_os());
         config.git_env = forge_testkit::HERMETIC_GIT
@@ -72,12 +71,21 @@ impl Waiting {
         config.keeper = forge_testkit::keeper_program()?;
         let api = Api::new(Engine::start(config).await?, std::env::current_exe()?);
         let call = async |op: &str, input: Value| api.call(Via::Api, op, input).await.context(op.to_owned());
-        let settings = json!({ "auto_start": true, "max_concurrent": 64, "machines": ["gpu"] });
-        let new = json!({ "repo_path": repo, "default_branch": "main", "settings": settings });
-        let project = id(&call("project_create", new).await?)?;
-        let config = json!({ "command": "true" });
-        let new = json!({ "name": "worker", "adapter": "shell", "config": config, "max_concurrent": 64 });
-        let agent = id(&call("agent_create", new).await?)?;
+        let (mut projects, mut agents) = (Vec::new(), Vec::new());
+        for number in 0..PROJECTS {
+            let repo = folder.join(format!("repo-{number}"));
+            generate(&repo, 1)?;
+            git(&repo, &["checkout", "--quiet", "--detach"])?;
+            let settings = json!({ "auto_start": true, "max_concurrent": 64, "machines": ["gpu"] });
+            let new = json!({ "repo_path": repo, "default_branch": "main", "settings": settings });
+            projects.push(ProjectId(id(&call("project_create", new).await?)?));
+        }
+        for number in 0..AGENTS {
+            let config = json!({ "command": "true" });
+            let name = format!("worker-{number}");
+            let new = json!({ "name": name, "adapter": "shell", "config": config, "max_concurrent": 64 });
+            agents.push(AgentId(id(&call("agent_create", new).await?)?));
+        }
         let mut ids = Vec::new();
         for number in 0..machines {
             let name = format!("machine-{number:03}");
@@ -90,10 +98,11 @@ impl Waiting {
         }
         let store = Store::open(&data).await?;
         let mut tx = store.write().await?;
-        let (project, agent) = (ProjectId(project), AgentId(agent));
-        let role = RoleHolder { kind: HolderKind::Agent, id: Some(agent.clone()) };
         for number in 1..=tasks + machines {
-            let at_work = ids.get((number - 1) as usize);
+            let project = &projects[(number % PROJECTS) as usize];
+            let agent = &agents[(number / 2 % AGENTS) as usize];
+            let role = RoleHolder { kind: HolderKind::Agent, id: Some(agent.clone()) };
+            let at_work = ids.get((number - 1) as usize).filter(|_| number % 2 == 0);
             let state = if at_work.is_some() { "in_progress" } else { "todo" };
             let task = TaskId(format!("task-{number:05}"));
             let title = format!("Task {number}");
@@ -105,7 +114,7 @@ impl Waiting {
             tx.roles_mut().put(&task, "coder", Some(&role)).await?;
             if let Some(machine) = at_work {
                 let slot = Slot { agent_id: agent.clone(), machine_id: Some(machine.as_str().into()) };
-                tx.slots_mut().take(&task, &project, &slot, Timestamp(1)).await?;
+                tx.slots_mut().take(&task, project, &slot, Timestamp(1)).await?;
             }
         }
         tx.commit().await?;
