@@ -11,12 +11,17 @@
 use std::{cmp::Reverse, collections::HashMap};
 
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
-use forge_model::machine::{Machine, MachineContact};
+use forge_model::machine::Machine;
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::time::Timestamp;
-use forge_store::table::{slots::Slot, turns::Turn};
+use forge_store::table::turns::Turn;
 
 use super::placement::{Candidate, least_loaded, waiting};
+pub(crate) use fits::{is_spent_for, still_fits, unreachable_for};
+use queue::{Queue, queues};
+
+mod fits;
+mod queue;
 
 /// A day, in milliseconds.
 const DAY: i64 = 24 * 3_600_000;
@@ -185,55 +190,6 @@ pub(crate) fn plan(fleet: Fleet, waiters: &[Waiter], now: Timestamp) -> Plan {
     let undecided = || Decision::Wait(wait(WaitReason::AgentBusy, "waits for its turn"));
     let decisions = decisions.into_iter().map(|it| it.unwrap_or_else(undecided)).collect();
     Plan { decisions, starts, fleet: planning.fleet }
-}
-
-/// The tasks of a project; the first one is last in each list.
-struct Queue {
-    by_rank: Vec<usize>,
-    /// Those alone that have waited for more than a day. A list for each agent with what is wanted of it: the tasks of one
-    /// are given the same place.
-    by_age: Vec<Vec<usize>>,
-}
-
-fn queues(waiters: &[Waiter], now: Timestamp) -> Vec<Queue> {
-    let mut by_project: HashMap<&ProjectId, Vec<usize>> = HashMap::new();
-    for (at, waiter) in waiters.iter().enumerate() {
-        by_project.entry(&waiter.project).or_default().push(at);
-    }
-    let queue = |mut by_rank: Vec<usize>| {
-        by_rank.sort_by_key(|at| Reverse((waiters[*at].rank, &waiters[*at].task)));
-        let mut by_age: HashMap<(&AgentId, Kind<'_>), Vec<usize>> = HashMap::new();
-        for at in by_rank.iter().copied().filter(|at| now.since(waiters[*at].since) > DAY) {
-            by_age.entry((&waiters[at].agent, Kind::of(&waiters[at]))).or_default().push(at);
-        }
-        let mut by_age: Vec<Vec<usize>> = by_age.into_values().collect();
-        for list in &mut by_age {
-            list.sort_by_key(|at| Reverse((waiters[*at].since, waiters[*at].rank, &waiters[*at].task)));
-        }
-        Queue { by_rank, by_age }
-    };
-    by_project.into_values().map(queue).collect()
-}
-
-/// What tasks of an agent have in common that are given the same place.
-#[derive(PartialEq, Eq, Hash)]
-enum Kind<'w> {
-    Race,
-    Here,
-    Labels(&'w [String]),
-    /// With the task, where it has a keeper of its own there.
-    Its(&'w MachineId, Option<&'w TaskId>),
-}
-
-impl<'w> Kind<'w> {
-    fn of(waiter: &'w Waiter) -> Self {
-        match &waiter.wants {
-            Wants::Race => Self::Race,
-            Wants::Here => Self::Here,
-            Wants::Labels(labels) => Self::Labels(labels),
-            Wants::Its(id, contact) => Self::Its(id, contact.is_some().then_some(&waiter.task)),
-        }
-    }
 }
 
 /// Where a task can be given a place.
@@ -483,49 +439,6 @@ impl<'w> Planning<'w> {
             Place::On(at) => Some(self.fleet.machines[at].machine.id.clone()),
             Place::Gone(id) => Some(id),
         }
-    }
-}
-
-/// Whether a place that a task was given is one that it can use: its machine has what the task wants, and can run it.
-/// Places of the task itself are not counted.
-pub(crate) fn still_fits(fleet: &Fleet, waiter: &Waiter, slot: &Slot) -> bool {
-    let candidate = |id: &MachineId| fleet.machines.iter().find(|it| it.machine.id == *id);
-    match (&waiter.wants, &slot.machine_id) {
-        _ if waiter.is_held => false,
-        (Wants::Here, None) => true,
-        (Wants::Labels(labels), Some(id)) => {
-            candidate(id).is_some_and(|it| it.machine.has_labels(labels) && it.obstacle().is_none())
-        }
-        // Whoever needs a machine that cannot be reached waits for it.
-        (Wants::Its(its, _), Some(id)) => its == id,
-        (Wants::Race, _) | (Wants::Here, Some(_)) | (Wants::Labels(_) | Wants::Its(..), None) => false,
-    }
-}
-
-/// Whether a machine that could run a task has run on this day what it may: on the next day it may again.
-pub(crate) fn is_spent_for(fleet: &Fleet, waiter: &Waiter) -> bool {
-    let is_spent = |wanted: &dyn Fn(&Machine) -> bool| {
-        fleet.machines.iter().any(|it| it.is_spent() && wanted(&it.machine))
-    };
-    match &waiter.wants {
-        Wants::Race | Wants::Here => false,
-        Wants::Labels(labels) => is_spent(&|machine| machine.has_labels(labels)),
-        Wants::Its(id, _) => is_spent(&|machine| machine.id == *id),
-    }
-}
-
-/// The machines that could run a task and cannot be reached.
-pub(crate) fn unreachable_for(fleet: &Fleet, waiter: &Waiter) -> Vec<MachineId> {
-    let away = |wanted: &dyn Fn(&Machine) -> bool| {
-        let away = fleet.machines.iter().filter(|it| it.is_unreachable && wanted(&it.machine));
-        away.map(|it| it.machine.id.clone()).collect()
-    };
-    match &waiter.wants {
-        Wants::Race | Wants::Here => Vec::new(),
-        Wants::Labels(labels) => away(&|machine| machine.has_labels(labels)),
-        Wants::Its(id, Some(contact)) if contact.contact == MachineContact::Unreachable => vec![id.clone()],
-        Wants::Its(_, Some(_)) => Vec::new(),
-        Wants::Its(id, None) => away(&|machine| machine.id == *id),
     }
 }
 

@@ -3,7 +3,6 @@
 use forge_model::agent::{AdapterKind, Agent};
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::{AgentId, ProjectId};
-use forge_model::inner_loop::TaskRace;
 use forge_model::machine::fleet::PlacementVerdict;
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, WaitReason};
 use forge_model::transition::StepKind;
@@ -14,10 +13,7 @@ use super::*;
 use crate::core::{
     admission::take_place_again,
     contexts,
-    fleet::{
-        policy::{Wants, wait},
-        preview, waiting,
-    },
+    fleet::{policy::wait, preview, waiting},
     testing, workers,
     world::step::{End, Stepping},
 };
@@ -355,10 +351,7 @@ async fn engine_for_one_command_starts_nothing_once_the_limit_of_the_day_is_reac
     rows.stop().await;
 }
 
-fn raced(row: &mut TaskRow) {
-    row.race = Some(TaskRace { enabled: true, ..TaskRace::default() });
-}
-
+#[cfg(feature = "race")]
 #[tokio::test]
 async fn race_begins_while_the_agent_of_its_task_is_busy() {
     let rows = Rows::new(Work::Nothing).await;
@@ -368,14 +361,19 @@ async fn race_begins_while_the_agent_of_its_task_is_busy() {
     })
     .await;
     rows.task("at-work", Some(StepKind::Admit), busy).await;
-    rows.task("raced", None, raced).await;
+    let own = forge_model::inner_loop::TaskRace { enabled: true, ..Default::default() };
+    rows.task("raced", None, |row| row.race = Some(own)).await;
     let mut tx = rows.world.store().write().await.unwrap();
     let slot = Slot { agent_id: "a".into(), machine_id: None };
     tx.slots_mut().take(&"at-work".into(), &"p".into(), &slot, rows.world.now()).await.unwrap();
     tx.commit().await.unwrap();
     let round = read_round(&rows.world, Whose::Everyones, Tries::First).await.unwrap();
     let [(it, waiter)] = &round.read.asking[..] else { panic!("{} ask", round.read.asking.len()) };
-    assert_eq!((&waiter.wants, &round.decided.decisions[0]), (&Wants::Race, &Decision::Start(None)));
+    let wants = &crate::core::fleet::policy::Wants::Race;
+    assert_eq!((&waiter.wants, &round.decided.decisions[0]), (wants, &Decision::Start(None)));
+    let told = preview::placement(&rows.world, &"raced".into()).await.unwrap();
+    assert_eq!(told.verdict, PlacementVerdict::Starts, "{told:?}");
+    assert!(told.reason.contains("its race would begin"), "{told:?}");
     let chosen = Chosen { machine: None, by_age: false };
     assert_eq!(start_by_itself(&rows.world, it, &chosen).await.unwrap(), Meant::Free);
     let mut conn = rows.world.store().read().await.unwrap();
@@ -389,16 +387,14 @@ async fn race_begins_while_the_agent_of_its_task_is_busy() {
 #[tokio::test]
 async fn preview_tells_what_the_pass_does_with_a_task() {
     let rows = Rows::new(Work::Nothing).await;
-    let races = json!({ "competitive": { "enabled": true } });
     rows.change_project(|row| {
         let limits = json!({ "task_micro_usd": 5 });
         row.settings = json!({
-            "auto_start": true, "max_concurrent": 3, "cost_limits": limits, "inner_loop": races,
+            "auto_start": true, "max_concurrent": 3, "cost_limits": limits,
         });
     })
     .await;
     rows.task("free", None, |_| {}).await;
-    rows.task("raced", None, raced).await;
     rows.task("checked", Some(StepKind::Capture), |row| row.status = "review".to_owned()).await;
     rows.task("locked", Some(StepKind::Capture), |row| {
         row.status = "review".to_owned();
@@ -415,7 +411,6 @@ async fn preview_tells_what_the_pass_does_with_a_task() {
     let (starts, waits, rests) = (PlacementVerdict::Starts, PlacementVerdict::Waits, PlacementVerdict::Rests);
     for (id, verdict, reason) in [
         ("free", starts, "would run on this computer"),
-        ("raced", starts, "its race would begin"),
         ("checked", rests, "Forge is at work on it"),
         ("locked", waits, "ada changes its files"),
         ("gone", rests, "no agent starts on a task in"),

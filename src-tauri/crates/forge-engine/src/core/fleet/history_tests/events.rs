@@ -158,6 +158,9 @@ impl History {
             assert!(self.done.insert(task.id.clone()), "{} ended twice", task.id);
         }
         workers::kick(&world, &task.id);
+        if let Some(raced) = task.parent_id.filter(|_| is_entry) {
+            workers::kick(&world, &raced);
+        }
         wake_waiting(&world);
     }
 
