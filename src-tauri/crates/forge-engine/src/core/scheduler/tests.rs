@@ -97,6 +97,16 @@ impl Rows {
         self.waiting(whose).await.asking.into_iter().map(|it| it.row.id.0).collect()
     }
 
+    /// A task at its next step.
+    async fn at_its_step(&self, id: &str) -> Stepping {
+        let mut conn = self.world.store().read().await.unwrap();
+        let task = conn.tasks().get(&id.into()).await.unwrap().unwrap();
+        let step = conn.steps().next(&id.into()).await.unwrap().unwrap();
+        let context = contexts::context_of(&self.world, &mut conn, &task).await.unwrap();
+        let transition = testing::transition(&task, &testing::by_person(&task.status));
+        Stepping { step, task, context, transition }
+    }
+
     async fn stop(self) {
         crate::start::stop(&self.world, crate::start::Runs::End).await;
     }
@@ -242,11 +252,8 @@ async fn place_of_a_gate_whose_work_passed_before_goes_to_others() {
     let mut task = tx.tasks().get(&"t".into()).await.unwrap().unwrap();
     task.review_passed_at = Some(rows.world.now());
     tx.tasks_mut().update(&mut task, rows.world.now()).await.unwrap();
-    let step = tx.steps().next(&"t".into()).await.unwrap().unwrap();
-    let context = contexts::context_of(&rows.world, &mut tx, &task).await.unwrap();
     tx.commit().await.unwrap();
-    let transition = testing::transition(&task, &testing::by_person("review"));
-    let mut s = Stepping { step, task, context, transition };
+    let mut s = rows.at_its_step("t").await;
     assert_eq!(rows.asking(Whose::Everyones).await, Vec::<String>::new(), "no auditor is asked again");
     let slot = Slot { agent_id: "a".into(), machine_id: None };
     let End::Found(found) = run::dispatch::admit(&rows.world, &s).await.unwrap() else {
@@ -263,6 +270,31 @@ async fn place_of_a_gate_whose_work_passed_before_goes_to_others() {
         assert!(matches!(end, End::Skipped(_)), "admitted: {is_admitted}");
         assert_eq!(tx.slots().of(&"t".into()).await.unwrap(), None, "admitted: {is_admitted}");
         assert!(matches!(effects[..], [Effect::WakeWaiting]), "others are told, admitted: {is_admitted}");
+    }
+    rows.stop().await;
+}
+
+#[tokio::test]
+async fn task_that_is_admitted_leaves_the_decision_to_a_pass() {
+    let rows = Rows::new(Work::All).await;
+    rows.task("fresh", Some(StepKind::Admit), |_| {}).await;
+    rows.task("waits", Some(StepKind::Admit), |row| row.waiting = Some(wait(WaitReason::Held, "on hold")))
+        .await;
+    for (id, says) in [("fresh", None), ("waits", Some(WaitReason::AgentBusy))] {
+        let mut s = rows.at_its_step(id).await;
+        let End::Found(found) = run::dispatch::admit(&rows.world, &s).await.unwrap() else { panic!("{id}") };
+        let mut effects = Vec::new();
+        let mut tx = rows.world.store().write().await.unwrap();
+        let end = found.decide(&rows.world, &mut tx, &mut s, &mut effects).await.unwrap();
+        let said = match end {
+            End::Written(false) => None,
+            End::Wait(waiting) => Some(waiting.reason),
+            _ => panic!("{id} is admitted"),
+        };
+        assert_eq!(said, says, "{id} says nothing new before the pass does");
+        // Though a place is free.
+        assert_eq!(tx.slots().of(&id.into()).await.unwrap(), None, "{id}");
+        assert!(matches!(effects[..], [Effect::WakeWaiting]), "{id} asks for a pass");
     }
     rows.stop().await;
 }
@@ -334,13 +366,9 @@ async fn engine_for_one_command_starts_nothing_once_the_limit_of_the_day_is_reac
     rows.change_project(|row| row.settings = json!({ "cost_limits": { "day_micro_usd": 5 } })).await;
     rows.task("t", Some(StepKind::Admit), |_| {}).await;
     paid(&rows, "t").await;
+    let s = rows.at_its_step("t").await;
     let mut tx = rows.world.store().write().await.unwrap();
-    let task = tx.tasks().get(&"t".into()).await.unwrap().unwrap();
-    let step = tx.steps().next(&"t".into()).await.unwrap().unwrap();
-    let context = contexts::context_of(&rows.world, &mut tx, &task).await.unwrap();
     let agent = tx.agents().get(&"a".into()).await.unwrap().unwrap();
-    let transition = testing::transition(&task, &testing::by_person("in_progress"));
-    let s = Stepping { step, task, context, transition };
     let mut effects = Vec::new();
     let end = take_place_again(&rows.world, &mut tx, &s, &agent, &mut effects).await.unwrap();
     let End::Wait(waiting) = end else { panic!("it has a place") };
