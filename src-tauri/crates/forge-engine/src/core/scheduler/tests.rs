@@ -277,6 +277,10 @@ async fn place_of_a_gate_whose_work_passed_before_goes_to_others() {
 #[tokio::test]
 async fn task_that_is_admitted_leaves_the_decision_to_a_pass() {
     let rows = Rows::new(Work::All).await;
+    // The pass of its start finds nothing.
+    while !is_idle(&rows.world) {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
     rows.task("fresh", Some(StepKind::Admit), |_| {}).await;
     rows.task("waits", Some(StepKind::Admit), |row| row.waiting = Some(wait(WaitReason::Held, "on hold")))
         .await;
