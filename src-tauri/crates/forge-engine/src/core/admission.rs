@@ -24,7 +24,7 @@ use crate::{
         fleet::{
             policy::{Decision, Fleet, Waiter, is_spent_for, plan, still_fits, unreachable_for, wait},
             situation::{Asking, obstacle_to, situation, situation_of_nobody, situation_of_one},
-            waiting::{Whose, is_for_machine, who_waits},
+            waiting::{Whose, is_for_machine, waits_for_place, who_waits},
         },
         prerequisites::{named, open_prerequisites, prerequisite_cancelled},
         world::step::{Effect, End, Stepping},
@@ -170,10 +170,10 @@ pub(crate) async fn take_place(
     }
 }
 
-/// Leaves it to the scheduler's next pass to give the task a place, or to say what it waits for. Until then a task says
-/// nothing that it did not say before.
+/// Leaves it to the scheduler's next pass to give the task a place, or to say what it waits for. Until then it says what
+/// it said before, unless that was nothing that a pass is asked for.
 async fn ask_for_pass(tx: &mut Tx, s: &Stepping, agent: &Agent, effects: &mut Vec<Effect>) -> Result<End> {
-    if s.task.waiting.is_some() {
+    if s.task.waiting.as_ref().is_some_and(|waiting| !waits_for_place(waiting.reason)) {
         return Ok(stand_in_line(agent, effects));
     }
     let reason = Some(format!("queued for {}", agent.name));

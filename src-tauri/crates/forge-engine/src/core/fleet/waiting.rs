@@ -183,7 +183,7 @@ pub(crate) const fn is_for_machine(reason: WaitReason) -> bool {
 }
 
 /// Whether it is a place, or what goes with one, that a task waits for.
-const fn waits_for_place(reason: WaitReason) -> bool {
+pub(crate) const fn waits_for_place(reason: WaitReason) -> bool {
     is_for_machine(reason)
         || matches!(
             reason,

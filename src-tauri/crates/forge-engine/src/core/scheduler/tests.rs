@@ -282,9 +282,11 @@ async fn task_that_is_admitted_leaves_the_decision_to_a_pass() {
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
     rows.task("fresh", Some(StepKind::Admit), |_| {}).await;
-    rows.task("waits", Some(StepKind::Admit), |row| row.waiting = Some(wait(WaitReason::Held, "on hold")))
+    rows.task("held", Some(StepKind::Admit), |row| row.waiting = Some(wait(WaitReason::Held, "on hold")))
         .await;
-    for (id, says) in [("fresh", None), ("waits", Some(WaitReason::AgentBusy))] {
+    let locked = wait(WaitReason::WorkspaceLocked, "ada changes its files");
+    rows.task("locked", Some(StepKind::Admit), |row| row.waiting = Some(locked)).await;
+    for (id, says) in [("fresh", None), ("held", None), ("locked", Some(WaitReason::AgentBusy))] {
         let mut s = rows.at_its_step(id).await;
         let End::Found(found) = run::dispatch::admit(&rows.world, &s).await.unwrap() else { panic!("{id}") };
         let mut effects = Vec::new();
