@@ -49,15 +49,15 @@ CREATE TABLE turns (
 
 -- How many places of an agent, and on a machine, a project was given since one of them went to the task that had waited
 -- longest.
-CREATE TABLE passes (
+CREATE TABLE passed_over (
     project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     whose TEXT NOT NULL, -- the id of the agent or of the machine
     passed INTEGER NOT NULL,
     PRIMARY KEY (project_id, whose)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER passes_of_agent_gone AFTER DELETE ON agents BEGIN
-    DELETE FROM passes WHERE whose = OLD.id;
+CREATE TRIGGER passed_over_agent_gone AFTER DELETE ON agents BEGIN
+    DELETE FROM passed_over WHERE whose = OLD.id;
 END;
-CREATE TRIGGER passes_on_machine_gone AFTER DELETE ON machines BEGIN
-    DELETE FROM passes WHERE whose = OLD.id;
+CREATE TRIGGER passed_over_machine_gone AFTER DELETE ON machines BEGIN
+    DELETE FROM passed_over WHERE whose = OLD.id;
 END;

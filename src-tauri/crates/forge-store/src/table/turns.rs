@@ -1,4 +1,4 @@
-//! `turns` and `passes`: when each project was given a place last, as a number that rises, and how many places of each
+//! `turns` and `passed_over`: when each project was given a place last, as a number that rises, and how many places of each
 //! agent and on each machine it was given since one of them went to the task that had waited longest.
 
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ impl Turns<'_> {
             all.insert(ProjectId(row.get(0)), turn);
         }
         let rows =
-            sqlx::query("SELECT project_id, whose, passed FROM passes").fetch_all(&mut *self.conn).await?;
+            sqlx::query("SELECT project_id, whose, passed FROM passed_over").fetch_all(&mut *self.conn).await?;
         for row in &rows {
             if let Some(of) = all.get_mut(&ProjectId(row.get(0))) {
                 of.passed.insert(row.get(1), Columns(row).int("passed")?);
@@ -59,7 +59,7 @@ impl TurnsMut<'_> {
         let machine = slot.machine_id.as_ref().map(|id| id.as_str());
         for whose in [Some(slot.agent_id.as_str()), machine].into_iter().flatten() {
             sqlx::query(
-                "INSERT INTO passes (project_id, whose, passed) VALUES (?1, ?2, ?3)
+                "INSERT INTO passed_over (project_id, whose, passed) VALUES (?1, ?2, ?3)
                  ON CONFLICT (project_id, whose) DO UPDATE SET passed = iif(?3 = 0, 0, passed + 1)",
             )
             .bind(project.as_str())
