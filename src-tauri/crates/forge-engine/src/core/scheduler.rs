@@ -191,12 +191,13 @@ async fn tell(world: &World, round: &Round) -> Result<()> {
     for row in &waiting.to_wake {
         super::workers::kick(world, &row.id);
     }
-    let mut said: Vec<Said> = waiting.to_clear.iter().filter_map(|row| Said::of(row, None)).collect();
+    let mut said: Vec<Explanation> =
+        waiting.to_clear.iter().filter_map(|row| Explanation::of(row, None)).collect();
     for it in &read.others {
         if it.is_begun {
             super::workers::kick(world, &it.row.id);
         } else {
-            said.extend(Said::of(&it.row, None));
+            said.extend(Explanation::of(&it.row, None));
         }
     }
     let mut again = HashSet::new();
@@ -208,7 +209,7 @@ async fn tell(world: &World, round: &Round) -> Result<()> {
             // It is told by the step itself.
             Some(_) if it.is_begun => super::workers::kick(world, &it.row.id),
             Some(gone) => log(it, block_for_cancelled(world, it, gone).await),
-            None => said.extend(Said::of(&it.row, Some(waiting))),
+            None => said.extend(Explanation::of(&it.row, Some(waiting))),
         }
     }
     for part in said.chunks(WRITTEN_AT_ONCE) {
@@ -306,13 +307,13 @@ async fn go_on(world: &World, it: &Asking, chosen: &Chosen) -> Result<Meant> {
 }
 
 /// What is to be said on a task of what it waits for.
-struct Said {
+struct Explanation {
     task: TaskId,
     version: u32,
     waiting: Option<Waiting>,
 }
 
-impl Said {
+impl Explanation {
     /// None where the task says it already: its reason and its time are what counts, whatever the words.
     fn of(row: &QueuedTask, waiting: Option<&Waiting>) -> Option<Self> {
         let counts = |waiting: &Waiting| (waiting.reason, waiting.until);
@@ -322,7 +323,7 @@ impl Said {
 }
 
 /// Writes what tasks wait for, except on those that changed since they were looked at.
-async fn say(world: &World, all: &[Said]) -> Result<()> {
+async fn say(world: &World, all: &[Explanation]) -> Result<()> {
     let mut tx = world.store().write().await?;
     for said in all {
         let Some(mut now) = tx.tasks().get(&said.task).await? else { continue };

@@ -465,12 +465,12 @@ async fn what_a_task_waits_for_is_written_when_its_reason_or_its_time_changes() 
     let mut conn = rows.world.store().read().await.unwrap();
     let row = conn.tasks().as_queued(&"t".into()).await.unwrap().unwrap();
     drop(conn);
-    let says = |waiting: Option<Waiting>| Said::of(&row, waiting.as_ref()).is_some();
+    let says = |waiting: Option<Waiting>| Explanation::of(&row, waiting.as_ref()).is_some();
     assert!(!says(Some(wait(WaitReason::AgentBusy, "other words"))));
     assert!(says(Some(wait(WaitReason::ProjectBusy, ""))) && says(None));
     assert!(says(Some(Waiting { until: Some(Timestamp(5)), ..wait(WaitReason::AgentBusy, "") })));
     // A task that changed since is left alone.
-    let said = |version| Said { task: "t".into(), version, waiting: None };
+    let said = |version| Explanation { task: "t".into(), version, waiting: None };
     say(&rows.world, &[said(row.version + 1)]).await.unwrap();
     assert!(rows.row("t").await.waiting.is_some());
     say(&rows.world, &[said(row.version)]).await.unwrap();
