@@ -30,12 +30,10 @@ use crate::{
             situation::{Asking, Situation, situation},
             waiting::{Waiting as Waiters, Whose, asks, starts_by_itself, who_waits},
         },
-        follow::act,
         guarded::guarded,
         moves::Move,
         prerequisites::prerequisite_cancelled,
         sync::locked,
-        world::step::Effect,
     },
     error::Result,
 };
@@ -217,12 +215,22 @@ async fn tell(world: &World, round: &Round) -> Result<()> {
             tracing::error!(%error, "failed to write what tasks wait for; the next pass writes it");
         }
     }
-    act(world, again.into_iter().map(|again: Again| Effect::from(again)).collect());
+    again.into_iter().for_each(|again| look_again(world, again));
     // Whoever waits until a task waits sees that it does.
     if !said.is_empty() {
         world.made_progress();
     }
     Ok(())
+}
+
+/// Has tasks that wait looked at again, once it is time or their machine can be reached.
+fn look_again(world: &World, again: Again) {
+    match again {
+        Again::At(at) => wake_at(world, at),
+        Again::Reachable(machine) => {
+            world.features().moments.on_machine_awaited.iter().for_each(|tell| tell(world, &machine));
+        }
+    }
 }
 
 /// Gives those that are next their places, first to those that are under way already: no guard is asked for them. Whether

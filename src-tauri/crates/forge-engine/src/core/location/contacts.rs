@@ -255,8 +255,7 @@ fn tell_changes(world: &World, asked: &Asked) {
             if let Err(error) = tell.await {
                 tracing::warn!(machine = %id.machine, %error, "failed to tell of the contact with a machine");
             }
-            // Tasks that wait for a machine look again.
-            super::super::scheduler::wake_waiting(&world);
+            world.features().moments.after_contact.iter().for_each(|wake| wake(&world));
         }
     });
 }

@@ -15,7 +15,7 @@ use crate::core::{
     contexts,
     fleet::{policy::wait, preview, waiting},
     testing, workers,
-    world::step::{End, Stepping},
+    world::step::{Effect, End, Stepping},
 };
 use crate::{EngineConfig, World, run};
 

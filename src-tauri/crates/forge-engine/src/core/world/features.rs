@@ -188,6 +188,8 @@ pub(crate) struct Moments {
             &'a TaskRow,
         ) -> BoxFuture<'a, Result<Option<String>>>,
     >,
+    /// After the contact with a machine changed, whatever came of telling of it.
+    pub after_contact: Vec<fn(&World)>,
     /// When tasks wait for a machine that cannot be reached: has somebody wait for it, who wakes them.
     pub on_machine_awaited: Vec<fn(&World, &MachineId)>,
     /// Whether something of the feature is at work for a task in this process.
