@@ -4,7 +4,7 @@ use super::*;
 
 impl History {
     /// A task in a project of its own choice, or of its parent.
-    async fn insert(&mut self, tx: &mut forge_store::Tx, of: Option<(&TaskRow, ExecutionMode)>) -> TaskRow {
+    async fn insert(&mut self, tx: &mut Tx, of: Option<(&TaskRow, ExecutionMode)>) -> TaskRow {
         let project = ProjectId(format!("p{}", self.rng.next(PROJECTS)));
         let project = of.map_or(project, |(parent, _)| parent.project_id.clone());
         let number = tx.projects_mut().take_task_number(&project).await.unwrap();
