@@ -49,7 +49,10 @@ pub(crate) async fn run(at: &At) -> Result<Answer, CliError> {
         projects.iter().find(|it| it.id == *id).map(|it| it.name.clone()).unwrap_or_default()
     };
     let of_task = |task: &Task| {
-        vec![name(&task.project_id), format!("#{}", task.number), note(task), task.title.clone()]
+        // Nothing is wrong with a task that only has to be moved on, so it says nothing but where it stands.
+        let why = Some(note(task)).filter(|note| !note.is_empty());
+        let why = why.unwrap_or_else(|| format!("{}: move it on", task.status));
+        vec![name(&task.project_id), format!("#{}", task.number), why, task.title.clone()]
     };
     // What waits for nothing that it tells waits for an engine that stays.
     let of_waiting = |task: &Task| {
