@@ -128,6 +128,10 @@ describe("drafts", () => {
     editDraft("k", "mine");
     openDraft("k", "c", 3);
     expect(now()).toMatchObject({ text: "mine", base: "b", version: 2, isStale: true });
+    // What it began from is saved again: nothing is in its way.
+    openDraft("k", "b", 4);
+    expect(now()).toMatchObject({ text: "mine", base: "b", version: 4, isStale: false });
+    openDraft("k", "c", 3);
     rebaseDraft("k", "c", 3);
     expect(now()).toMatchObject({ text: "mine", base: "c", version: 3, isStale: false });
     openDraft("k", "mine", 4);

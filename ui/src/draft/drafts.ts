@@ -67,8 +67,8 @@ export function openDraft(key: string, base: string, version: number | null): vo
     const draft = state.drafts[key];
     if (!draft) return { drafts: { ...state.drafts, [key]: fresh(base, version) } };
     if (draft.base === base) {
-      if (draft.version === version) return state;
-      return { drafts: { ...state.drafts, [key]: { ...draft, version } } };
+      if (draft.version === version && !draft.isStale) return state;
+      return { drafts: { ...state.drafts, [key]: { ...draft, version, isStale: false } } };
     }
     // What is saved elsewhere became what was written here.
     if (!isDirty(draft) || draft.text === base)

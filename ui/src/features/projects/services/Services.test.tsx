@@ -15,6 +15,7 @@ import {
 import { sampleOwn, sampleSettings } from "#ui/test/sampleSettings.ts";
 
 const [web, api] = sampleServices as [ServiceDefinition, ServiceDefinition];
+const db: ServiceDefinition = { name: "db", command: "postgres -p $PORT" };
 beforeEach(() => drafts.setState({ drafts: {} }));
 
 const settingsWith = (services: readonly ServiceDefinition[] | undefined) =>
@@ -96,7 +97,7 @@ describe("the services of a project", () => {
     await userEvent.keyboard("db");
     await userEvent.click(field("Command"));
     await userEvent.keyboard("postgres -p $PORT");
-    const all = [web, api, { name: "db", command: "postgres -p $PORT" }];
+    const all = [web, api, db];
     const next = settingsWith(all);
     const show = () => host.answer("project_settings_get", next);
     host.after("project_settings_update", next, show, "projects");
@@ -197,6 +198,22 @@ describe("the services of a project", () => {
     expect(rows()).toEqual(["api", "docs"]);
     await userEvent.click(screen.getByRole("button", { name: "Discard" }));
     expect(rows()).toEqual(["web", "api", "docs"]);
+  });
+
+  it("are not saved over what was added elsewhere before a person says so", async () => {
+    const { host } = await open();
+    await userEvent.click(screen.getByRole("button", { name: "Remove web" }));
+    host.answer("project_settings_get", settingsWith([web, api, db]));
+    host.commit({ tags: ["projects"] });
+    const banner = await screen.findByRole("alert", { name: "The services changed elsewhere" });
+    const keep = within(banner).getByRole("button", { name: "Keep my draft" });
+    await save();
+    expect(document.activeElement).toBe(keep);
+    await userEvent.keyboard("{Control>}s{/Control}");
+    expect(saves(host)).toEqual([]);
+    await userEvent.click(keep);
+    await save();
+    await waitFor(() => expect(saves(host)).toEqual(saved([api])));
   });
 
   it("say when they changed elsewhere", async () => {
