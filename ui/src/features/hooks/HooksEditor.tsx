@@ -93,7 +93,7 @@ function Toolbar({
         onClick={() => redoDraft(key)}
       />
       {dirty && (
-        <Button variant="ghost" onClick={discard}>
+        <Button variant="ghost" disabled={state.isSaving} onClick={discard}>
           {t("hooks.discard")}
         </Button>
       )}

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it } from "vitest";
 import "../ProjectSettingsScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
@@ -214,6 +214,50 @@ describe("the services of a project", () => {
     await userEvent.click(keep);
     await save();
     await waitFor(() => expect(saves(host)).toEqual(saved([api])));
+  });
+
+  it("keep what is typed while they are saved, as a change of what was saved", async () => {
+    const { host } = await open();
+    await userEvent.click(card(/^api/));
+    await userEvent.type(field("Folder"), "server");
+    const first = { ...api, cwd: "server" };
+    let answer = () => {};
+    host.answer(
+      "project_settings_update",
+      () => new Promise((resolve) => (answer = () => resolve(settingsWith([web, first])))),
+    );
+    await save();
+    await userEvent.type(field("Folder"), "s");
+    // The change is heard of before the answer is.
+    const reads = inputsOf(host, "project_settings_get").length;
+    host.answer("project_settings_get", settingsWith([web, first]));
+    act(() => host.commit({ tags: ["projects"] }));
+    await waitFor(() => expect(inputsOf(host, "project_settings_get")).toHaveLength(reads + 1));
+    expect(screen.queryByText("The services changed elsewhere")).toBeNull();
+    await act(async () => answer());
+    const button = () => screen.getByRole("button", { name: /^Save/ });
+    await waitFor(() => expect(button().hasAttribute("aria-busy")).toBe(false));
+    expect(screen.queryByText("The services changed elsewhere")).toBeNull();
+    expect(field("Folder")).toHaveProperty("value", "servers");
+    await userEvent.click(button());
+    await waitFor(() => expect(saves(host)).toHaveLength(2));
+    expect(saves(host)[1]).toEqual({
+      project_id: "p1",
+      services: [web, { ...api, cwd: "servers" }],
+    });
+  });
+
+  it("show what was saved elsewhere right behind them", async () => {
+    const { host } = await open();
+    await userEvent.click(screen.getByRole("button", { name: "Remove web" }));
+    host.answer("project_settings_update", () => {
+      // Somebody else saved right behind.
+      host.answer("project_settings_get", settingsWith([api, db]));
+      return settingsWith([api]);
+    });
+    await save();
+    await waitFor(() => expect(rows()).toEqual(["api", "db", "docs"]));
+    expect(screen.queryByText("The services changed elsewhere")).toBeNull();
   });
 
   it("say when they changed elsewhere", async () => {

@@ -206,12 +206,12 @@ function List({
               size="sm"
               variant="primary"
               keys="mod+s"
-              busy={draft.busy}
+              busy={draft.isSaving}
               disabled={!canBeSaved(forms)}
             >
               {t("projectSettings.save")}
             </Button>
-            <Button size="sm" variant="ghost" onClick={draft.discard}>
+            <Button size="sm" variant="ghost" disabled={draft.isSaving} onClick={draft.discard}>
               {t("hooks.discard")}
             </Button>
           </>
