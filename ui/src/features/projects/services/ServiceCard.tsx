@@ -6,6 +6,7 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { findingsIn } from "#ui/draft/findings.ts";
 import { formatPath } from "#ui/draft/path.ts";
 import { ServiceFields, type ServiceFieldsProps } from "./ServiceFields.tsx";
+import { problemsIn } from "./form.ts";
 import { settingsKey } from "./useServicesDraft.ts";
 import styles from "./services.module.css";
 
@@ -26,7 +27,7 @@ export function ServiceCard(props: ServiceCardProps) {
   const { index, form, findings, count, replaces, isOpen, onOpen, onMove, onDuplicate } = props;
   const { t } = useTranslation();
   const id = useId();
-  const found = findingsIn(findings, formatPath([settingsKey, index])).length;
+  const found = findingsIn(findings, formatPath([settingsKey, index])).length + problemsIn(form);
   const name = form.name.trim() || t("serviceSettings.unnamed");
   const onKeyDown = (pressed: KeyboardEvent<HTMLButtonElement>) => {
     const by = { ArrowUp: -1, ArrowDown: 1 }[pressed.key];

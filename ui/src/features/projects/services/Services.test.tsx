@@ -189,6 +189,32 @@ describe("the services of a project", () => {
     expect(saves(host)).toEqual([]);
   });
 
+  it("do not lose the values of variables without a name", async () => {
+    const { host, container } = await open();
+    await userEvent.click(card(/^api/));
+    for (const number of [1, 2]) {
+      await userEvent.click(screen.getByRole("button", { name: "Add variable" }));
+      await userEvent.type(field(`Value of variable ${number}`), `value ${number}`);
+    }
+    await userEvent.keyboard("{Control>}s{/Control}");
+    expect(saves(host)).toEqual([]);
+    expect(screen.getByRole("button", { name: /^Save/ }).hasAttribute("disabled")).toBe(true);
+    expect(screen.getAllByText("Enter a name for this value.")).toHaveLength(2);
+    expect(field("Name of variable 1").getAttribute("aria-invalid")).toBe("true");
+    expect(await violationsIn(container)).toEqual([]);
+    // A closed card says that something is wrong in it.
+    await userEvent.click(
+      screen.getByRole("button", { name: /^api.*2 problems$/, expanded: true }),
+    );
+    await userEvent.click(card(/^api.*2 problems$/));
+    expect(field("Value of variable 1")).toHaveProperty("value", "value 1");
+    await userEvent.type(field("Name of variable 1"), "ONE");
+    await userEvent.type(field("Name of variable 2"), "TWO");
+    await save();
+    const env = { ONE: "value 1", TWO: "value 2" };
+    await waitFor(() => expect(saves(host)).toEqual(saved([web, { ...api, env }])));
+  });
+
   it("keep what is not saved through another page of the settings", async () => {
     await open();
     await userEvent.click(screen.getByRole("button", { name: "Remove web" }));
