@@ -164,7 +164,7 @@ export function ServiceFields(props: ServiceFieldsProps) {
   const { t } = useTranslation();
   const at = useAt(props);
   return (
-    <div className={styles.body}>
+    <>
       <div className={styles.pair}>
         <TextField
           label={t("serviceSettings.name")}
@@ -219,6 +219,6 @@ export function ServiceFields(props: ServiceFieldsProps) {
       </div>
       <Ready {...props} />
       <Env {...props} />
-    </div>
+    </>
   );
 }

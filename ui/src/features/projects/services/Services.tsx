@@ -35,7 +35,7 @@ function FromRepository({
   const { t } = useTranslation();
   const { name, command, start } = service;
   return (
-    <li className={styles.card}>
+    <li className={styles.fromFile}>
       <div className={styles.fileHead}>
         <span className={styles.name}>{name}</span>
         <code className={styles.command}>{command}</code>
