@@ -81,6 +81,9 @@ function SettingsOf({ project, children }: { project: Project; children: ReactNo
         error: update.error,
         busy: update.isPending,
         patch: (change) => update.mutate({ ...change, project_id: project.id }),
+        save: (change) => update.mutateAsync({ ...change, project_id: project.id }),
+        reread: () =>
+          settings.refetch().then(({ data, isError }) => (data && !isError ? data : null)),
       }}
     >
       {children}
