@@ -124,6 +124,10 @@ async fn work_in_a_state_of_ones_own_needs_somebody_until_it_is_moved_on() -> Re
     sandbox.claim(&task).await?;
     sandbox.reach(&task, "qa").await?;
     assert_eq!(needing().await?, [task["id"].clone()]);
+    sandbox.act(&task, "hold", json!({})).await?;
+    assert_eq!(needing().await?, [] as [Value; 0], "a person has put it aside");
+    sandbox.act(&task, "release", json!({})).await?;
+    assert_eq!(needing().await?, [task["id"].clone()]);
     move_to(&sandbox, &task, "merging").await?;
     sandbox.reach(&task, "done").await?;
     assert_eq!(needing().await?, [] as [Value; 0]);

@@ -1,4 +1,4 @@
-import type { Ref } from "react";
+import type { MouseEvent, Ref } from "react";
 import { useTranslation } from "react-i18next";
 import { Banner } from "./Banner.tsx";
 import { Button } from "./Button.tsx";
@@ -12,6 +12,14 @@ export interface ChangedElsewhereProps {
   readonly onTake: () => void;
 }
 
+/** The banner goes with the choice, and the focus with it: what follows is in the editor around it. */
+function focusAround({ currentTarget }: MouseEvent): void {
+  const editor = currentTarget.closest("section")?.parentElement;
+  requestAnimationFrame(() => {
+    editor?.querySelector<HTMLElement>("button:not([disabled]), input, textarea")?.focus();
+  });
+}
+
 /** Something else was saved since a draft was begun: a person says whose is kept before anything is saved. */
 export function ChangedElsewhere({ title, ref, onKeep, onTake }: ChangedElsewhereProps) {
   const { t } = useTranslation();
@@ -21,10 +29,22 @@ export function ChangedElsewhere({ title, ref, onKeep, onTake }: ChangedElsewher
       title={title}
       actions={
         <>
-          <Button ref={ref} onClick={onKeep}>
+          <Button
+            ref={ref}
+            onClick={(event) => {
+              focusAround(event);
+              onKeep();
+            }}
+          >
             {t("workflow.keepMine")}
           </Button>
-          <Button variant="ghost" onClick={onTake}>
+          <Button
+            variant="ghost"
+            onClick={(event) => {
+              focusAround(event);
+              onTake();
+            }}
+          >
             {t("workflow.takeTheirs")}
           </Button>
         </>

@@ -80,6 +80,7 @@ export function OrderedItem(props: OrderedItemProps) {
   const { index, count, place, name, line, problems, isOpen, onOpen, onMove, children } = props;
   const { t } = useTranslation();
   const id = useId();
+  const found = problems > 0 ? t("hooks.findings", { count: problems }) : null;
   const onKeyDown = (pressed: KeyboardEvent<HTMLButtonElement>) => {
     const by = { ArrowUp: -1, ArrowDown: 1 }[pressed.key];
     if (!pressed.altKey || by === undefined) return;
@@ -98,15 +99,15 @@ export function OrderedItem(props: OrderedItemProps) {
           aria-expanded={isOpen}
           aria-controls={id}
           aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown"
-          aria-label={name}
+          aria-label={name && found ? `${name}, ${found}` : name}
           onClick={() => onOpen(!isOpen)}
           onKeyDown={onKeyDown}
         >
           <ChevronRight className={styles.chevron} aria-hidden />
           {line}
-          {problems > 0 && (
+          {found && (
             <Badge tone="danger" icon={<CircleAlert />}>
-              {t("hooks.findings", { count: problems })}
+              {found}
             </Badge>
           )}
         </button>

@@ -318,8 +318,8 @@ impl State {
         self.kind == StateKind::Gate && self.dispatches() && self.has_action(Action::RequirePlanComplete)
     }
 
-    /// Whether neither an agent nor a check nor a merge is at work in it, so that somebody moves tasks on: a state of the
-    /// project's own, or a gate that does nothing when it is entered.
+    /// Whether somebody moves tasks on from it: a state of the project's own, whatever its hooks do first, or a gate that
+    /// does nothing when it is entered.
     #[must_use]
     pub fn is_by_hand(&self) -> bool {
         let entering = [Phase::BeforeEnter, Phase::OnEnter, Phase::AfterEnter];

@@ -111,10 +111,12 @@ function Row({ task, project }: { task: Task; project: string }) {
   const preflight = trouble?.type.startsWith("before_work_hook") ?? false;
   const happened =
     (trouble?.type === "race_no_winner" ? t("race.noWinner") : trouble?.message) ??
-    waiting?.message ??
+    (waiting?.reason === "undo" ? null : waiting?.message) ??
     (task.review?.status === "awaiting_human"
       ? t(asksForPlan(state) ? "attention.awaitsPlan" : "attention.awaitsReview")
-      : t("task.step.title", { state: state?.display_name ?? task.status }));
+      : state === undefined
+        ? ""
+        : t("task.step.title", { state: state.display_name }));
   return (
     <li className={styles.row}>
       <StateGlyph

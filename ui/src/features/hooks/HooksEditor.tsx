@@ -285,7 +285,9 @@ function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) 
 export default function HooksEditor({ projectId }: { projectId: string }) {
   const { t } = useTranslation();
   const { error, retry, state } = useHooksDraft(projectId);
-  if (error) return <ErrorState title={t("hooks.failed")} error={error} onRetry={retry} />;
+  // What was read once is edited on, also while it cannot be read again.
+  if (error && !state)
+    return <ErrorState title={t("hooks.failed")} error={error} onRetry={retry} />;
   if (!state) {
     return (
       <div className={styles.column}>

@@ -64,7 +64,8 @@ function SettingsOf({ project, children }: { project: Project; children: ReactNo
       showToast({ tone: "danger", title: t("projectSettings.notSaved"), detail: error.message });
     },
   });
-  if (settings.error) {
+  // What was read once is edited on, also while it cannot be read again.
+  if (settings.error && !settings.data) {
     return (
       <ErrorState
         title={t("projectSettings.failed")}

@@ -73,9 +73,11 @@ pub(crate) async fn attention(world: &World, limit: u32) -> Result<Vec<Task>> {
     for project in conn.projects().list().await? {
         let context = match core::contexts::context(world, &mut conn, &project.project.id).await {
             Ok(context) => context,
-            // Another project's tasks still need the person; this one is told where it is opened.
+            // Another project's tasks still need the person; this one is told where it is opened. This is asked after
+            // every change of a task.
             Err(error) => {
-                tracing::warn!(%error, "failed to look for tasks that are moved on by hand");
+                let project = &project.project.id;
+                tracing::debug!(%project, %error, "failed to look for tasks that are moved on by hand");
                 continue;
             }
         };

@@ -238,7 +238,9 @@ describe("the services of a project", () => {
     await userEvent.keyboard("{Control>}s{/Control}");
     expect(saves(host)).toEqual([]);
     await userEvent.click(keep);
-    await save();
+    await waitFor(() => expect(document.activeElement?.closest("form")).toBeTruthy());
+    expect(keep.isConnected).toBe(false);
+    await userEvent.keyboard("{Control>}s{/Control}");
     await waitFor(() => expect(saves(host)).toEqual(saved([api])));
   });
 

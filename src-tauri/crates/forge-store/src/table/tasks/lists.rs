@@ -288,10 +288,12 @@ fn push_selection(query: &mut QueryBuilder<Sqlite>, filter: &Filter, state: Opti
 
 #[cfg(test)]
 mod tests {
-    use forge_model::task::{WaitReason, Waiting};
+    use forge_model::task::{AnnotationType, ErrorAnnotation, WaitReason, Waiting};
+    use forge_model::transition::StepKind;
     use forge_model::workspace::{Workspace, WorkspaceStatus};
 
     use super::*;
+    use crate::table::steps::StepRow;
     use crate::testing::{entry, record, run, seeded, task};
     use crate::{ReadConnection, Store};
 
@@ -424,15 +426,16 @@ mod tests {
         assert_eq!(queue, ["urgent", "t", "u", "e1", "e2"].map(TaskId::from));
         assert_eq!(tx.tasks().idle(&"p".into(), &["todo".to_owned()]).await.unwrap(), []);
     }
+
     #[tokio::test]
     async fn task_at_rest_was_begun_and_has_nothing_wrong_and_nothing_at_work() {
         let mut tx = seeded().await;
-        for (number, id) in (2..).zip(["undo", "held", "busy", "new"]) {
+        for (number, id) in (2..).zip(["undo", "held", "busy", "new", "wrong", "begins"]) {
             tx.tasks_mut().insert(&task(id, number)).await.unwrap();
         }
         tx.tasks_mut().insert(&TaskRow { status: "done".to_owned(), ..task("elsewhere", 9) }).await.unwrap();
         tx.tasks_mut().insert(&entry("e", 1)).await.unwrap();
-        for id in ["t", "undo", "held", "busy", "elsewhere", "e"] {
+        for id in ["t", "undo", "held", "busy", "wrong", "begins", "elsewhere", "e"] {
             tx.workspaces_mut().put(&record(&format!("of {id}"), id, 1), Timestamp(1)).await.unwrap();
         }
         for (id, reason) in [("undo", WaitReason::Undo), ("busy", WaitReason::AgentBusy)] {
@@ -443,11 +446,31 @@ mod tests {
         let mut held = tx.tasks().get(&"held".into()).await.unwrap().unwrap();
         held.held = true;
         tx.tasks_mut().update(&mut held, Timestamp(1)).await.unwrap();
+        let mut wrong = tx.tasks().get(&"wrong".into()).await.unwrap().unwrap();
+        wrong.error_annotation = Some(ErrorAnnotation {
+            kind: AnnotationType::ExecutorFailed,
+            from_state: "todo".to_owned(),
+            message: String::new(),
+            details: serde_json::Value::Null,
+            execution_id: None,
+            hook: None,
+            evidence: None,
+            at: Timestamp(1),
+        });
+        tx.tasks_mut().update(&mut wrong, Timestamp(1)).await.unwrap();
+        for (id, kind) in [("begins", StepKind::Admit), ("undo", StepKind::UndoWindow)] {
+            tx.steps_mut().insert(&mut StepRow::pending(&id.into(), "todo", kind, "phase")).await.unwrap();
+        }
         let states = ["todo", "qa"];
         assert_eq!(ids(&tx.tasks().at_rest(&"p".into(), &states, 9).await.unwrap()), ["t", "undo"]);
         assert_eq!(ids(&tx.tasks().at_rest(&"p".into(), &states, 1).await.unwrap()), ["t"]);
         tx.executions_mut().insert(&run("x", "t")).await.unwrap();
         let at_rest = tx.tasks().at_rest(&"p".into(), &states, 9).await.unwrap();
         assert_eq!(ids(&at_rest), ["undo"], "a run is at work on the other one");
+        let mut ran = run("y", "new");
+        ran.execution.finished_at = Some(Timestamp(2));
+        tx.executions_mut().insert(&ran).await.unwrap();
+        let at_rest = tx.tasks().at_rest(&"p".into(), &states, 9).await.unwrap();
+        assert_eq!(ids(&at_rest), ["undo", "new"], "begun, without a worktree by now");
     }
 }
