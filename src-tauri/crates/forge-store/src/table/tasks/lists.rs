@@ -468,8 +468,9 @@ mod tests {
         let at_rest = tx.tasks().at_rest(&"p".into(), &states, 9).await.unwrap();
         assert_eq!(ids(&at_rest), ["undo"], "a run is at work on the other one");
         let mut ran = run("y", "new");
-        ran.execution.finished_at = Some(Timestamp(2));
         tx.executions_mut().insert(&ran).await.unwrap();
+        ran.execution.finished_at = Some(Timestamp(2));
+        tx.executions_mut().update(&ran.execution).await.unwrap();
         let at_rest = tx.tasks().at_rest(&"p".into(), &states, 9).await.unwrap();
         assert_eq!(ids(&at_rest), ["undo", "new"], "begun, without a worktree by now");
     }
