@@ -90,22 +90,27 @@ it("says at its field what the engine refuses, and saves what is mended", async 
   expect(sent.lifecycle_hooks["on_work_stop"]).toBeNull();
 });
 
-/** The hooks of the sample project, as somebody else saved them. */
-const savedElsewhere = (command: string) =>
-  sampleSettings({
-    ...sampleOwn,
-    lifecycle_hooks: { on_task_cancel: [{ type: "script", command }] },
-  });
-
-it("saves nothing over what changed elsewhere before a person says so", async () => {
+/** A hook is removed and not saved, and somebody else has saved another one. */
+async function changedHereAndElsewhere() {
   const host = createSampleHost();
   openApp(host, page);
   const before = await event(/^Before work/);
   await userEvent.click(
     within(before).getAllByRole("button", { name: "Remove" })[0] as HTMLElement,
   );
-  host.answer("project_settings_get", savedElsewhere("theirs"));
+  host.answer(
+    "project_settings_get",
+    sampleSettings({
+      ...sampleOwn,
+      lifecycle_hooks: { on_task_cancel: [{ type: "script", command: "theirs" }] },
+    }),
+  );
   act(() => host.commit({ tags: ["projects"] }));
+  return host;
+}
+
+it("saves nothing over what changed elsewhere before a person says so", async () => {
+  const host = await changedHereAndElsewhere();
   const banner = await screen.findByRole("alert", { name: "The hooks changed elsewhere" });
   const keep = within(banner).getByRole("button", { name: "Keep my draft" });
   await save();
@@ -149,14 +154,7 @@ it("keeps what is typed while it is saved, as a change of what was saved", async
 });
 
 it("discards what is written for what was saved elsewhere", async () => {
-  const host = createSampleHost();
-  openApp(host, page);
-  const before = await event(/^Before work/);
-  await userEvent.click(
-    within(before).getAllByRole("button", { name: "Remove" })[0] as HTMLElement,
-  );
-  host.answer("project_settings_get", savedElsewhere("theirs"));
-  act(() => host.commit({ tags: ["projects"] }));
+  await changedHereAndElsewhere();
   await screen.findByText("The hooks changed elsewhere");
   await userEvent.click(screen.getByRole("button", { name: "Discard" }));
   await screen.findByRole("button", { name: /: theirs$/ });
