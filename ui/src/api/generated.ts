@@ -6043,7 +6043,7 @@ export interface Operations {
   task_plan: { input: TaskPath; output: PlanView };
   /** Replaces the plan of a task. */
   task_plan_put: { input: PutPlan; output: PlanView };
-  /** Tasks that need the user, oldest first. */
+  /** Tasks that need the user, those that wait longest first. */
   attention: { input: Limited; output: Page<Task> };
   /** All reviews of a task. */
   task_reviews: { input: TaskPath; output: Page<Review> };

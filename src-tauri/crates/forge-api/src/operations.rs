@@ -209,7 +209,7 @@ table! {
     TaskPromptPreview(TaskPath) -> tasks::Prompt = ("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "The prompt of the agent's next run.", tasks::prompt_preview).provides(&["task:{task_id}"]);
     TaskPlan(TaskPath) -> tasks::PlanView = ("task_plan", Get, "/tasks/{task_id}/plan", "The plan of a task.", tasks::plan).provides(&["task:{task_id}"]);
     TaskPlanPut(tasks::PutPlan) -> tasks::PlanView = ("task_plan_put", Put, "/tasks/{task_id}/plan", "Replaces the plan of a task.", tasks::put_plan);
-    Attention(tasks::Limited) -> Page<Task> = ("attention", Get, "/attention", "Tasks that need the user, oldest first.", tasks::attention).provides(&["attention"]);
+    Attention(tasks::Limited) -> Page<Task> = ("attention", Get, "/attention", "Tasks that need the user, those that wait longest first.", tasks::attention).provides(&["attention"]);
 
     TaskReviews(TaskPath) -> Page<Review> = ("task_reviews", Get, "/tasks/{task_id}/reviews", "All reviews of a task.", reviews::list).provides(&["task:{task_id}"]).paged();
     ReviewApprove(reviews::DecideReview) -> TaskAndReview = ("review_approve", Post, "/tasks/{task_id}/review/approve", "Approves the review that waits for the user.", reviews::approve);

@@ -1,6 +1,6 @@
 //! What `/proc` tells of processes: their parents, groups and times, their environment, and what they use.
 
-use std::{collections::BTreeMap, fs::File, io::Read as _};
+use std::{collections::BTreeMap, fs::File, io::Read as _, time::Duration};
 
 use crate::MARKER_VARIABLE;
 
@@ -9,6 +9,9 @@ const TICKS_PER_SECOND: u64 = 100;
 
 /// How much is read at first of an environment. Most have a few kilobytes.
 const ENVIRONMENT_BYTES: usize = 64 * 1024;
+
+/// How often a process is looked at again that replaces its program.
+const REPLACING_LOOKS: u32 = 10;
 
 /// Flags of a process in `/proc` (`include/linux/sched.h`): it gives back what it has, having ended.
 const EXITING: u32 = 0x4;
@@ -25,7 +28,7 @@ pub(crate) struct Stat {
     flags: u32,
     cpu_ticks: u64,
     pub(crate) start_time: u64,
-    /// Where code and environment lie in its memory.
+    /// Where code and environment lie in its memory; zero on a system that does not tell.
     code_start: u64,
     environment_start: u64,
     environment_end: u64,
@@ -52,9 +55,9 @@ impl Stat {
             flags: small(9)?,
             cpu_ticks: number(14)?.saturating_add(number(15)?),
             start_time: number(22)?,
-            code_start: number(26)?,
-            environment_start: number(50)?,
-            environment_end: number(51)?,
+            code_start: number(26).unwrap_or(0),
+            environment_start: number(50).unwrap_or(0),
+            environment_end: number(51).unwrap_or(0),
         })
     }
 
@@ -99,9 +102,18 @@ pub(crate) fn environment_of(pid: u32) -> Option<Vec<u8>> {
     }
 }
 
-/// The marker that a process was started with.
+/// The marker that a process was started with. One that replaces its program just now is waited for, which takes
+/// microseconds if no disk is slow. Blocks for some milliseconds at most.
 pub(crate) fn marker_of(pid: u32) -> Option<Vec<u8>> {
-    environment_of(pid).and_then(|environment| marker_in(&environment).map(<[u8]>::to_vec))
+    let mut environment = environment_of(pid)?;
+    for _ in 0..REPLACING_LOOKS {
+        if !environment.is_empty() || !replaces_its_program(pid) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        environment = environment_of(pid)?;
+    }
+    marker_in(&environment).map(<[u8]>::to_vec)
 }
 
 pub(crate) fn marker_in(environment: &[u8]) -> Option<&[u8]> {
@@ -111,12 +123,17 @@ pub(crate) fn marker_in(environment: &[u8]) -> Option<&[u8]> {
 }
 
 /// Whether a process that showed no environment was about to get one. The system takes the old one away first; it says
-/// where the new program's code lies once it has put the new one there.
+/// where the new program's code lies once it has put the new one there. Not known on a system that does not even say it of
+/// this process.
 pub(crate) fn replaces_its_program(pid: u32) -> bool {
     Stat::read(pid).is_some_and(|stat| {
         let has_none = stat.code_start != 0 && stat.environment_start == stat.environment_end;
-        !has_none && stat.flags & (KERNEL_THREAD | EXITING) == 0
+        !has_none && stat.flags & (KERNEL_THREAD | EXITING) == 0 && tells_where_code_lies()
     })
+}
+
+fn tells_where_code_lies() -> bool {
+    Stat::read(std::process::id()).is_some_and(|own| own.code_start != 0)
 }
 
 pub(crate) fn resident_bytes(pid: u32) -> Option<u64> {

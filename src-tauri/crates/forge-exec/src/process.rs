@@ -30,15 +30,19 @@ use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::group::{Group, pid_of};
 use crate::proc::{
-    Stat, all_processes, boot_id, comm_of, environment_of, marker_in, replaces_its_program, resident_bytes,
+    Stat, all_processes, boot_id, comm_of, environment_of, marker_in, marker_of, replaces_its_program,
+    resident_bytes,
 };
-use crate::{Exit, MARKER_VARIABLE, Marker};
+use crate::{Exit, Marker};
 
 /// How long killing is repeated before a process that cannot die (stuck in the kernel) is given up.
 const KILL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a process may take to replace its program, before it is taken for a stranger that shows no environment.
 const REPLACING_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often processes are looked at to kill them all at once, while some may turn out to be meant.
+const KILLING_LOOKS: u32 = 3;
 
 /// How long a dead child may lie about before it is taken for one that nobody waits for.
 const UNCLAIMED_AFTER: Duration = Duration::from_secs(60);
@@ -144,9 +148,7 @@ fn is_own_errand(pid: u32, all: &BTreeMap<u32, Stat>) -> bool {
             _ => return false,
         }
     }
-    let variable = [MARKER_VARIABLE.as_bytes(), b"="].concat();
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    !environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(&variable))
+    marker_of(pid).is_none()
 }
 
 /// What the processes of one marker use now.
@@ -222,8 +224,8 @@ pub(crate) fn os_string(bytes: &[u8]) -> OsString {
 struct Look {
     /// Its living members, by number.
     members: BTreeMap<u32, Stat>,
-    /// Whether a process replaces its program just now: whose it is shows when it is done.
-    is_unsettled: bool,
+    /// Processes, with their start times, that replace their program just now: whose they are shows when they are done.
+    unsettled: BTreeSet<(u32, u64)>,
 }
 
 /// A run's processes: those that carry its marker and, while its leader is known, the leader's group.
@@ -237,8 +239,14 @@ impl Family {
     /// Kills whoever is there now, without waiting. For the moment when nothing can be awaited.
     pub(crate) fn kill_now(&self) {
         Group::led_by(self.leader).kill();
-        for (pid, stat) in self.look().members {
-            signal(pid, stat.start_time, Signal::SIGKILL);
+        for _ in 0..KILLING_LOOKS {
+            let Look { members, unsettled } = self.look();
+            for (pid, stat) in members {
+                signal(pid, stat.start_time, Signal::SIGKILL);
+            }
+            if unsettled.is_empty() {
+                break;
+            }
         }
     }
 
@@ -272,8 +280,12 @@ impl Family {
             fresh =
                 others.iter().filter(|(_, stat)| fresh.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
         }
-        let is_unsettled = bare.iter().any(|pid| !members.contains_key(pid) && replaces_its_program(*pid));
-        Look { members, is_unsettled }
+        let unsettled = others
+            .iter()
+            .filter(|(pid, _)| bare.contains(*pid) && replaces_its_program(**pid))
+            .map(|(pid, stat)| (*pid, stat.start_time))
+            .collect();
+        Look { members, unsettled }
     }
 
     fn leads(&self, pid: u32, stat: &Stat) -> bool {
@@ -287,17 +299,23 @@ pub(crate) async fn sweep_family(family: Family, grace: Duration) -> u32 {
     let mut pause = Duration::from_millis(2);
     let mut told: BTreeSet<(u32, u64)> = BTreeSet::new();
     let mut seen = begun;
+    let mut awaited: BTreeSet<(u32, u64)> = BTreeSet::new();
     loop {
-        let Look { members, is_unsettled } = look_off_thread(&family).await;
-        if members.is_empty() && (!is_unsettled || seen.elapsed() > REPLACING_PATIENCE) {
-            break;
-        }
-        if !members.is_empty() {
+        let Look { members, unsettled } = look_off_thread(&family).await;
+        if members.is_empty() {
+            // Who begins to replace its program later was seen before, with the environment that it had.
+            let still = if awaited.is_empty() { unsettled } else { &unsettled & &awaited };
+            if still.is_empty() || seen.elapsed() > REPLACING_PATIENCE {
+                break;
+            }
+            awaited = still;
+        } else {
+            awaited.clear();
             seen = Instant::now();
-        }
-        if begun.elapsed() > grace + KILL_PATIENCE {
-            tracing::warn!(marker = %family.marker.0, left = members.len(), "failed to end all processes");
-            break;
+            if begun.elapsed() > grace + KILL_PATIENCE {
+                tracing::warn!(marker = %family.marker.0, left = members.len(), "failed to end all processes");
+                break;
+            }
         }
         let by_force = begun.elapsed() >= grace;
         for (pid, stat) in &members {

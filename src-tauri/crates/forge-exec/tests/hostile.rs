@@ -372,7 +372,7 @@ async fn process_that_is_just_starting_another_program_is_swept() {
     let folder = tempfile::tempdir().expect("a folder");
     let script = folder.path().join("again");
     std::fs::write(&script, "exec sh \"$0\"").expect("a script");
-    for _ in 0..150 {
+    for _ in 0..50 {
         let marker = marker();
         let mut child = std::process::Command::new("sh")
             .arg(&script)

@@ -317,6 +317,22 @@ impl State {
     pub fn plans(&self) -> bool {
         self.kind == StateKind::Gate && self.dispatches() && self.has_action(Action::RequirePlanComplete)
     }
+
+    /// Whether somebody moves tasks on from it: a state of the project's own, whatever its hooks do first, or a gate that
+    /// does nothing when it is entered.
+    #[must_use]
+    pub fn is_by_hand(&self) -> bool {
+        let entering = [Phase::BeforeEnter, Phase::OnEnter, Phase::AfterEnter];
+        match self.kind {
+            StateKind::Custom => true,
+            StateKind::Gate => entering.iter().all(|phase| self.hooks.phase(*phase).is_empty()),
+            StateKind::Backlog
+            | StateKind::Initial
+            | StateKind::Active
+            | StateKind::Blocked
+            | StateKind::Terminal => false,
+        }
+    }
 }
 
 impl Workflow {

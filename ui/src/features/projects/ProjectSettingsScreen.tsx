@@ -64,7 +64,8 @@ function SettingsOf({ project, children }: { project: Project; children: ReactNo
       showToast({ tone: "danger", title: t("projectSettings.notSaved"), detail: error.message });
     },
   });
-  if (settings.error) {
+  // What was read once is edited on, also while it cannot be read again.
+  if (settings.error && !settings.data) {
     return (
       <ErrorState
         title={t("projectSettings.failed")}
@@ -81,6 +82,9 @@ function SettingsOf({ project, children }: { project: Project; children: ReactNo
         error: update.error,
         busy: update.isPending,
         patch: (change) => update.mutate({ ...change, project_id: project.id }),
+        save: (change) => update.mutateAsync({ ...change, project_id: project.id }),
+        reread: () =>
+          settings.refetch().then(({ data, isError }) => (data && !isError ? data : null)),
       }}
     >
       {children}

@@ -13,7 +13,7 @@ import { saidAt } from "#ui/draft/findings.ts";
 import { formatPath, type Segment } from "#ui/draft/path.ts";
 import layout from "#ui/components/layout.module.css";
 import settings from "../settings.module.css";
-import { isRepeated, type EnvRow, type ReadyKind, type ServiceForm } from "./form.ts";
+import { envProblem, type EnvRow, type ReadyKind, type ServiceForm } from "./form.ts";
 import { settingsKey } from "./useServicesDraft.ts";
 import styles from "./services.module.css";
 
@@ -101,8 +101,10 @@ function Env(props: ServiceFieldsProps) {
   const put = (next: readonly EnvRow[]) => props.set({ env: next });
   const change = (index: number, part: Partial<EnvRow>) =>
     put(env.map((row, each) => (each === index ? { ...row, ...part } : row)));
-  const said = (row: EnvRow, index: number) =>
-    isRepeated(env, index) ? t("serviceSettings.envTwice") : at("env", row.name.trim());
+  const said = (row: EnvRow, index: number) => {
+    const problem = envProblem(env, index);
+    return problem ? t(`serviceSettings.${problem}`) : at("env", row.name.trim());
+  };
   // A finding about the variables as a whole has no row.
   const atRows = env.some(({ name }) => at("env", name.trim()));
   return (
@@ -162,7 +164,7 @@ export function ServiceFields(props: ServiceFieldsProps) {
   const { t } = useTranslation();
   const at = useAt(props);
   return (
-    <div className={styles.body}>
+    <>
       <div className={styles.pair}>
         <TextField
           label={t("serviceSettings.name")}
@@ -217,6 +219,6 @@ export function ServiceFields(props: ServiceFieldsProps) {
       </div>
       <Ready {...props} />
       <Env {...props} />
-    </div>
+    </>
   );
 }

@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, it } from "vitest";
 import "../ProjectSettingsScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
@@ -15,6 +15,7 @@ import {
 import { sampleOwn, sampleSettings } from "#ui/test/sampleSettings.ts";
 
 const [web, api] = sampleServices as [ServiceDefinition, ServiceDefinition];
+const db: ServiceDefinition = { name: "db", command: "postgres -p $PORT" };
 beforeEach(() => drafts.setState({ drafts: {} }));
 
 const settingsWith = (services: readonly ServiceDefinition[] | undefined) =>
@@ -96,7 +97,7 @@ describe("the services of a project", () => {
     await userEvent.keyboard("db");
     await userEvent.click(field("Command"));
     await userEvent.keyboard("postgres -p $PORT");
-    const all = [web, api, { name: "db", command: "postgres -p $PORT" }];
+    const all = [web, api, db];
     const next = settingsWith(all);
     const show = () => host.answer("project_settings_get", next);
     host.after("project_settings_update", next, show, "projects");
@@ -188,6 +189,32 @@ describe("the services of a project", () => {
     expect(saves(host)).toEqual([]);
   });
 
+  it("do not lose the values of variables without a name", async () => {
+    const { host, container } = await open();
+    await userEvent.click(card(/^api/));
+    for (const number of [1, 2]) {
+      await userEvent.click(screen.getByRole("button", { name: "Add variable" }));
+      await userEvent.type(field(`Value of variable ${number}`), `value ${number}`);
+    }
+    await userEvent.keyboard("{Control>}s{/Control}");
+    expect(saves(host)).toEqual([]);
+    expect(screen.getByRole("button", { name: /^Save/ }).hasAttribute("disabled")).toBe(true);
+    expect(screen.getAllByText("Enter a name for this value.")).toHaveLength(2);
+    expect(field("Name of variable 1").getAttribute("aria-invalid")).toBe("true");
+    expect(await violationsIn(container)).toEqual([]);
+    // A closed card says that something is wrong in it.
+    await userEvent.click(
+      screen.getByRole("button", { name: /^api.*2 problems$/, expanded: true }),
+    );
+    await userEvent.click(card(/^api.*2 problems$/));
+    expect(field("Value of variable 1")).toHaveProperty("value", "value 1");
+    await userEvent.type(field("Name of variable 1"), "ONE");
+    await userEvent.type(field("Name of variable 2"), "TWO");
+    await save();
+    const env = { ONE: "value 1", TWO: "value 2" };
+    await waitFor(() => expect(saves(host)).toEqual(saved([web, { ...api, env }])));
+  });
+
   it("keep what is not saved through another page of the settings", async () => {
     await open();
     await userEvent.click(screen.getByRole("button", { name: "Remove web" }));
@@ -197,6 +224,68 @@ describe("the services of a project", () => {
     expect(rows()).toEqual(["api", "docs"]);
     await userEvent.click(screen.getByRole("button", { name: "Discard" }));
     expect(rows()).toEqual(["web", "api", "docs"]);
+  });
+
+  it("are not saved over what was added elsewhere before a person says so", async () => {
+    const { host } = await open();
+    await userEvent.click(screen.getByRole("button", { name: "Remove web" }));
+    host.answer("project_settings_get", settingsWith([web, api, db]));
+    host.commit({ tags: ["projects"] });
+    const banner = await screen.findByRole("alert", { name: "The services changed elsewhere" });
+    const keep = within(banner).getByRole("button", { name: "Keep my draft" });
+    await save();
+    expect(document.activeElement).toBe(keep);
+    await userEvent.keyboard("{Control>}s{/Control}");
+    expect(saves(host)).toEqual([]);
+    await userEvent.click(keep);
+    await waitFor(() => expect(document.activeElement?.closest("form")).toBeTruthy());
+    expect(keep.isConnected).toBe(false);
+    await userEvent.keyboard("{Control>}s{/Control}");
+    await waitFor(() => expect(saves(host)).toEqual(saved([api])));
+  });
+
+  it("keep what is typed while they are saved, as a change of what was saved", async () => {
+    const { host } = await open();
+    await userEvent.click(card(/^api/));
+    await userEvent.type(field("Folder"), "server");
+    const first = { ...api, cwd: "server" };
+    let answer = () => {};
+    host.answer(
+      "project_settings_update",
+      () => new Promise((resolve) => (answer = () => resolve(settingsWith([web, first])))),
+    );
+    await save();
+    await userEvent.type(field("Folder"), "s");
+    // The change is heard of before the answer is.
+    const reads = inputsOf(host, "project_settings_get").length;
+    host.answer("project_settings_get", settingsWith([web, first]));
+    act(() => host.commit({ tags: ["projects"] }));
+    await waitFor(() => expect(inputsOf(host, "project_settings_get")).toHaveLength(reads + 1));
+    expect(screen.queryByText("The services changed elsewhere")).toBeNull();
+    await act(async () => answer());
+    const button = () => screen.getByRole("button", { name: /^Save/ });
+    await waitFor(() => expect(button().hasAttribute("aria-busy")).toBe(false));
+    expect(screen.queryByText("The services changed elsewhere")).toBeNull();
+    expect(field("Folder")).toHaveProperty("value", "servers");
+    await userEvent.click(button());
+    await waitFor(() => expect(saves(host)).toHaveLength(2));
+    expect(saves(host)[1]).toEqual({
+      project_id: "p1",
+      services: [web, { ...api, cwd: "servers" }],
+    });
+  });
+
+  it("show what was saved elsewhere right behind them", async () => {
+    const { host } = await open();
+    await userEvent.click(screen.getByRole("button", { name: "Remove web" }));
+    host.answer("project_settings_update", () => {
+      // Somebody else saved right behind.
+      host.answer("project_settings_get", settingsWith([api, db]));
+      return settingsWith([api]);
+    });
+    await save();
+    await waitFor(() => expect(rows()).toEqual(["api", "db", "docs"]));
+    expect(screen.queryByText("The services changed elsewhere")).toBeNull();
   });
 
   it("say when they changed elsewhere", async () => {

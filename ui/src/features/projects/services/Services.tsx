@@ -5,8 +5,8 @@ import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { RepositoryConfig, ServiceDefinition } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
-import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
+import { ChangedElsewhere } from "#ui/components/ChangedElsewhere.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
@@ -35,7 +35,7 @@ function FromRepository({
   const { t } = useTranslation();
   const { name, command, start } = service;
   return (
-    <li className={styles.card}>
+    <li className={styles.fromFile}>
       <div className={styles.fileHead}>
         <span className={styles.name}>{name}</span>
         <code className={styles.command}>{command}</code>
@@ -90,27 +90,6 @@ function useLead(draft: ServicesDraft, onOpen: (index: number) => void) {
   return body;
 }
 
-function Changes({ draft }: { draft: ServicesDraft }) {
-  const { t } = useTranslation();
-  if (!draft.isStale) return null;
-  return (
-    <Banner
-      tone="warning"
-      title={t("serviceSettings.changedElsewhere")}
-      actions={
-        <>
-          <Button onClick={draft.keep}>{t("workflow.keepMine")}</Button>
-          <Button variant="ghost" onClick={draft.discard}>
-            {t("workflow.takeTheirs")}
-          </Button>
-        </>
-      }
-    >
-      {t("workflow.changedElsewhereText")}
-    </Banner>
-  );
-}
-
 function List({
   projectId,
   draft,
@@ -133,8 +112,10 @@ function List({
     edit([...forms.slice(0, at), form, ...forms.slice(at)]);
     setOpen(at);
   };
+  const choice = useRef<HTMLButtonElement>(null);
   const save = () => {
-    if (isChanged && canBeSaved(forms)) draft.save();
+    if (draft.isStale) choice.current?.focus();
+    else if (isChanged && canBeSaved(forms)) draft.save();
   };
   const onKeyDown = useDraftKeys({ key: draftKey(projectId), save });
   const submit = (event: FormEvent) => {
@@ -146,7 +127,14 @@ function List({
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form ref={body} className={styles.list} onSubmit={submit} onKeyDown={onKeyDown}>
       <p className={layout.note}>{t("serviceSettings.about")}</p>
-      <Changes draft={draft} />
+      {draft.isStale && (
+        <ChangedElsewhere
+          ref={choice}
+          title={t("serviceSettings.changedElsewhere")}
+          onKeep={draft.keep}
+          onTake={draft.discard}
+        />
+      )}
       {forms.length + fromFile.length === 0 ? (
         <p className={layout.soft}>{t("serviceSettings.none")}</p>
       ) : (
@@ -218,12 +206,12 @@ function List({
               size="sm"
               variant="primary"
               keys="mod+s"
-              busy={draft.busy}
+              busy={draft.isSaving}
               disabled={!canBeSaved(forms)}
             >
               {t("projectSettings.save")}
             </Button>
-            <Button size="sm" variant="ghost" onClick={draft.discard}>
+            <Button size="sm" variant="ghost" disabled={draft.isSaving} onClick={draft.discard}>
               {t("hooks.discard")}
             </Button>
           </>

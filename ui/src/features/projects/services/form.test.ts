@@ -7,6 +7,7 @@ import {
   formOf,
   formsIn,
   freeName,
+  problemsIn,
   textOf,
 } from "./form.ts";
 
@@ -48,7 +49,7 @@ describe("a service's form", () => {
       stopMinutes: 0,
       env: [
         { name: " ", value: "" },
-        { name: "", value: "x" },
+        { name: "A", value: "" },
       ],
     } as const;
     expect(definitionOf(typed)).toEqual({
@@ -56,7 +57,7 @@ describe("a service's form", () => {
       command: "",
       ready: { http: "" },
       stop_after_minutes: 0,
-      env: { "": "x" },
+      env: { A: "" },
     });
   });
 
@@ -67,6 +68,16 @@ describe("a service's form", () => {
     ];
     expect(canBeSaved([{ ...emptyService, env: twice }])).toBe(false);
     expect(canBeSaved([{ ...emptyService, env: twice.slice(1) }])).toBe(true);
+  });
+
+  it("is not saved while a value has no name, which would lose it", () => {
+    const env = [
+      { name: " ", value: "1" },
+      { name: "", value: "" },
+    ];
+    expect(canBeSaved([{ ...emptyService, env }])).toBe(false);
+    expect(problemsIn({ ...emptyService, env })).toBe(1);
+    expect(canBeSaved([{ ...emptyService, env: env.slice(1) }])).toBe(true);
   });
 });
 

@@ -56,7 +56,7 @@ export const formOf = (service: ServiceDefinition): ServiceForm => ({
   stopMinutes: service.stop_after_minutes ?? null,
 });
 
-const isSaid = ({ name, value }: EnvRow): boolean => name.trim() !== "" || value !== "";
+const isNamed = ({ name }: EnvRow): boolean => name.trim() !== "";
 
 function readyIn({ ready, readyText }: ServiceForm): ServiceReady | null {
   switch (ready) {
@@ -71,9 +71,9 @@ function readyIn({ ready, readyText }: ServiceForm): ServiceReady | null {
   }
 }
 
-/** What is saved of a form: nothing of what is as it is without. */
+/** What is saved of a form: nothing of what is as it is without, and of its variables those that have a name. */
 export function definitionOf(form: ServiceForm): ServiceDefinition {
-  const env = form.env.filter(isSaid).map(({ name, value }) => [name.trim(), value]);
+  const env = form.env.filter(isNamed).map(({ name, value }) => [name.trim(), value]);
   const cwd = form.cwd.trim();
   const open = form.open.trim();
   const ready = readyIn(form);
@@ -97,14 +97,26 @@ export const textOf = (services: readonly ServiceDefinition[]): string =>
 export const formsIn = (text: string): readonly ServiceForm[] =>
   JSON.parse(text) as readonly ServiceForm[];
 
-/** Of a name's variables only the last would be kept; every one after the first is wrong. */
-export const isRepeated = (env: readonly EnvRow[], index: number): boolean => {
-  const name = env[index]?.name.trim() ?? "";
-  return name !== "" && env.slice(0, index).some((row) => row.name.trim() === name);
-};
+export type EnvProblem = "envTwice" | "envUnnamed";
+
+/**
+ * What would lose the value of a row: a value without a name is not kept, and of a name's variables only the last is, so
+ * that every one after the first is wrong.
+ */
+export function envProblem(env: readonly EnvRow[], index: number): EnvProblem | null {
+  const row = env[index];
+  if (!row) return null;
+  if (!isNamed(row)) return row.value === "" ? null : "envUnnamed";
+  const isSame = ({ name }: EnvRow) => name.trim() === row.name.trim();
+  return env.slice(0, index).some(isSame) ? "envTwice" : null;
+}
+
+/** How many rows of a form hinder saving. */
+export const problemsIn = ({ env }: ServiceForm): number =>
+  env.filter((_, index) => envProblem(env, index) !== null).length;
 
 export const canBeSaved = (forms: readonly ServiceForm[]): boolean =>
-  forms.every(({ env }) => env.every((_, index) => !isRepeated(env, index)));
+  forms.every((form) => problemsIn(form) === 0);
 
 /** The name, or the first with a number behind it that is not taken: `web`, `web-2`, `web-3`. */
 export function freeName(wanted: string, taken: readonly string[]): string {

@@ -1,14 +1,16 @@
 /** The project's services as they are edited: a draft that outlives the screen, saved as one list. */
 import { useEffect, useState } from "react";
 import { findingsOf } from "#ui/api/findings.ts";
-import type { Finding, ServiceDefinition } from "#ui/api/generated.ts";
+import type { Finding, ServiceDefinition, SettingsView } from "#ui/api/generated.ts";
 import {
   editDraft,
   isDirty,
   openDraft,
   rebaseDraft,
   resetDraft,
+  saveDraft,
   useDraft,
+  type Saved,
 } from "#ui/draft/drafts.ts";
 import { getAt, parsePath } from "#ui/draft/path.ts";
 import { useSettings } from "../Setting.tsx";
@@ -19,6 +21,11 @@ export const settingsKey = "services";
 export const draftKey = (projectId: string): string => `services:${projectId}`;
 
 const root = (services: unknown) => ({ [settingsKey]: services });
+
+const savedIn = ({ own }: SettingsView): Saved => ({
+  base: textOf((valueAt(own, settingsKey) ?? []) as readonly ServiceDefinition[]),
+  version: null,
+});
 
 /** Findings that speak of what is still as it was sent. */
 function standing(
@@ -39,7 +46,7 @@ export interface ServicesDraft {
   readonly isChanged: boolean;
   /** Other services were saved since this draft was begun. */
   readonly isStale: boolean;
-  readonly busy: boolean;
+  readonly isSaving: boolean;
   /** Edits of one group in a row are undone together. */
   readonly edit: (next: readonly ServiceForm[], group?: string) => void;
   readonly save: () => void;
@@ -48,10 +55,9 @@ export interface ServicesDraft {
 }
 
 export function useServicesDraft(projectId: string): ServicesDraft | null {
-  const { view, error, busy, patch } = useSettings();
+  const { view, error, save, reread } = useSettings();
   const key = draftKey(projectId);
-  const own = (valueAt(view.own, settingsKey) ?? []) as readonly ServiceDefinition[];
-  const saved = textOf(own);
+  const saved = savedIn(view).base;
   useEffect(() => openDraft(key, saved, null), [key, saved]);
   const draft = useDraft(key);
   const [sent, setSent] = useState<readonly ServiceDefinition[] | null>(null);
@@ -63,13 +69,15 @@ export function useServicesDraft(projectId: string): ServicesDraft | null {
     findings: standing(findingsOf(error), sent, now),
     isChanged: isDirty(draft),
     isStale: draft.isStale,
-    busy,
+    isSaving: draft.isSaving,
     edit: (next, group) => editDraft(key, JSON.stringify(next), group ?? null),
     save: () => {
       setSent(now);
-      // What is saved comes back without blank rows: the draft is to be the same text then.
-      editDraft(key, textOf(now));
-      patch(patchAt(settingsKey, now.length > 0 ? now : null));
+      void saveDraft(
+        key,
+        () => save(patchAt(settingsKey, now.length > 0 ? now : null)).then(savedIn),
+        () => reread().then((read) => read && savedIn(read)),
+      );
     },
     discard: () => resetDraft(key, saved, null),
     keep: () => rebaseDraft(key, saved, null),

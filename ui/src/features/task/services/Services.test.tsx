@@ -1,4 +1,4 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Service, TaskService } from "#ui/api/generated.ts";
 import { someTask, someWorkspace } from "../testing/fixtures.ts";
@@ -62,16 +62,12 @@ const which = { task_id: "t1", name: "web" };
 
 describe("the services of a task", () => {
   it("have a tab only where there is a worktree to run them in", async () => {
-    let isAnswered = false;
-    const task_services = () => {
-      isAnswered = true;
-      return { items: [named(null)], next_cursor: null };
-    };
-    show({ task: someTask({ workspace: null }) }, { task_services });
-    await waitFor(() => expect(isAnswered).toBe(true));
-    // What is drawn of the answer comes later.
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(screen.queryByRole("tab", { name: "Services" })).toBeNull();
+    let task = someTask({ workspace: someWorkspace() });
+    const { platform } = shown([named(null)], { task_get: () => task });
+    await screen.findByRole("tab", { name: "Services" });
+    task = someTask({ workspace: null });
+    act(() => platform.commit({ tags: ["task:t1"] }));
+    await waitFor(() => expect(screen.queryByRole("tab", { name: "Services" })).toBeNull());
     expect(screen.queryByRole("button", { name: "Run" })).toBeNull();
   });
 
