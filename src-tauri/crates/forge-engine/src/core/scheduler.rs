@@ -28,7 +28,7 @@ use crate::{
         fleet::{
             policy::{Decision, Plan, plan},
             situation::{Asking, Situation, situation},
-            waiting::{Waiting as Waiters, Whose, asks, starts_by_itself, who_waits},
+            waiting::{Waiters, Whose, asks, starts_by_itself, who_waits},
         },
         guarded::guarded,
         moves::Move,

@@ -27,7 +27,7 @@ pub(crate) enum Whose {
 
 /// The tasks that wait.
 #[derive(Default)]
-pub(crate) struct Waiting {
+pub(crate) struct Waiters {
     /// Those that ask for a place.
     pub asking: Vec<Asking>,
     /// Those that wait with a next step that gives no place: their worker looks at them itself.
@@ -37,8 +37,8 @@ pub(crate) struct Waiting {
 }
 
 /// Reads who waits. A project that cannot be read is left out with its tasks, which the log tells.
-pub(crate) async fn who_waits(world: &World, conn: &mut ReadConnection, whose: Whose) -> Result<Waiting> {
-    let mut all = Waiting::default();
+pub(crate) async fn who_waits(world: &World, conn: &mut ReadConnection, whose: Whose) -> Result<Waiters> {
+    let mut all = Waiters::default();
     let mut contexts = HashMap::new();
     // An engine for one command works on a few tasks, and on what is of them.
     let ours = match whose {

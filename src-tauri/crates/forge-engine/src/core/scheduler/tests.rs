@@ -88,7 +88,7 @@ impl Rows {
         self.world.store().read().await.unwrap().slots().of(&id.into()).await.unwrap()
     }
 
-    async fn waiting(&self, whose: Whose) -> Waiting {
+    async fn waiting(&self, whose: Whose) -> Waiters {
         let mut conn = self.world.store().read().await.unwrap();
         who_waits(&self.world, &mut conn, whose).await.unwrap()
     }
