@@ -85,6 +85,7 @@ contract! {
         pub runs_per_day: Option<u32>,
         /// What the runs of a day may have cost, in micro-dollars, before the next one waits for the following day;
         /// without limit when absent. A run that is at work goes on.
+        #[specta(type = Option<f64>)]
         pub micro_usd_per_day: Option<u64>,
     }
 

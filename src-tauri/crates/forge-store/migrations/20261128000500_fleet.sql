@@ -41,23 +41,18 @@ CREATE TRIGGER machine_usage_gone AFTER DELETE ON machines BEGIN
     DELETE FROM machine_usage WHERE machine_id = OLD.id;
 END;
 
--- When a project was given a place last, as a number that rises.
+-- What each project was given last of an agent and of a machine, and of itself: the turn, as a number that rises over all,
+-- and how many places since one of them went to the task that had waited longest.
 CREATE TABLE turns (
-    project_id TEXT PRIMARY KEY NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    turn INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- How many places of an agent, and on a machine, a project was given since one of them went to the task that had waited
--- longest.
-CREATE TABLE passed_over (
     project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
-    whose TEXT NOT NULL, -- the id of the agent or of the machine
+    whose TEXT NOT NULL, -- the id of the agent, of the machine, or of the project
+    turn INTEGER NOT NULL,
     passed INTEGER NOT NULL,
     PRIMARY KEY (project_id, whose)
 ) STRICT, WITHOUT ROWID;
-CREATE TRIGGER passed_over_agent_gone AFTER DELETE ON agents BEGIN
-    DELETE FROM passed_over WHERE whose = OLD.id;
+CREATE TRIGGER turns_agent_gone AFTER DELETE ON agents BEGIN
+    DELETE FROM turns WHERE whose = OLD.id;
 END;
-CREATE TRIGGER passed_over_machine_gone AFTER DELETE ON machines BEGIN
-    DELETE FROM passed_over WHERE whose = OLD.id;
+CREATE TRIGGER turns_machine_gone AFTER DELETE ON machines BEGIN
+    DELETE FROM turns WHERE whose = OLD.id;
 END;

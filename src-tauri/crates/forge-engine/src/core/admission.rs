@@ -121,7 +121,7 @@ pub(crate) async fn grant(
         Some(Decision::Start(machine_id)) if machine_id == chosen.machine => {
             let slot = Slot { agent_id, machine_id };
             tx.slots_mut().take(&task, &project, &slot, world.now()).await?;
-            tx.turns_mut().end(&project, &slot, chosen.by_age).await?;
+            tx.turns_mut().end(&project, Some(&slot), chosen.by_age).await?;
             Ok(None)
         }
         Some(Decision::Wait(waiting)) => Ok(Some(waiting)),
@@ -145,7 +145,7 @@ pub(crate) async fn take_place(
         return Ok(end);
     }
     if let Some(kept) = kept {
-        if kept.agent_id == agent.id && is_place_good(world, tx, s, &kept).await? {
+        if is_place_good(world, tx, s, &kept).await? {
             return Ok(End::Ok(Some(agent.name.clone())));
         }
         return give_back(world, tx, s, (agent, &kept), effects).await;
@@ -242,7 +242,8 @@ pub(crate) async fn give_back(
     })
 }
 
-/// Whether the place of a task is still good for it: it is not on hold, and the machine can run it.
+/// Whether the place of a task is still good for it: it is of its agent, which may begin, the task is not on hold, and the
+/// machine can run it.
 pub(crate) async fn is_place_good(
     world: &World,
     conn: &mut ReadConnection,

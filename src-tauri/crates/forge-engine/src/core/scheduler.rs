@@ -61,6 +61,8 @@ pub(crate) struct Scheduler {
 struct Pass {
     running: bool,
     again: bool,
+    /// How many passes in a row came to no good end.
+    failures: u32,
 }
 
 /// Looks whether something can be started or woken. Cheap when nothing can.
@@ -81,10 +83,20 @@ pub(crate) fn look_for_work(world: &World) {
     world.clone().inner.tracker.spawn(async move {
         loop {
             // The next pass is not kept off by a panic in this one.
-            if let Ok(Err(error)) = guarded(run_pass(&world)).await {
+            let ended = guarded(run_pass(&world)).await;
+            if let Ok(Err(error)) = &ended {
                 tracing::error!(%error, "failed to look for work to start");
             }
             let scheduler = world.part::<Scheduler>();
+            let failures = {
+                let mut pass = locked(&scheduler.state);
+                pass.failures = if matches!(ended, Ok(Ok(Ended::Well))) { 0 } else { pass.failures + 1 };
+                pass.failures
+            };
+            // Where nothing else happens, nobody else would ask.
+            if failures > 0 {
+                wake_at(&world, Timestamp(world.now().0 + retry_after(failures)));
+            }
             let mut pass = locked(&scheduler.state);
             if !std::mem::take(&mut pass.again) || world.inner.shutdown.is_cancelled() {
                 pass.running = false;
@@ -120,7 +132,7 @@ pub(crate) fn wake_at(world: &World, until: Timestamp) {
 
 /// Gives places until no start fails. A task whose start fails keeps its place from nobody: the others are decided on
 /// without it, and from then on those that failed are tried after all others, until they change.
-async fn run_pass(world: &World) -> Result<()> {
+async fn run_pass(world: &World) -> Result<Ended> {
     for _ in 0..ROUNDS {
         let round = read_round(world, whose(world), Tries::First).await?;
         if !give_places(world, &round).await {
@@ -128,11 +140,25 @@ async fn run_pass(world: &World) -> Result<()> {
         }
     }
     look_for_work(world);
-    Ok(())
+    Ok(Ended::Well)
+}
+
+/// How a pass came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// Each task has its place, or says what it waits for, or the next pass has begun.
+    Well,
+    /// Starts failed, or what tasks wait for could not be written.
+    WithFailures,
+}
+
+/// How long after so many passes with failures the next one is, in milliseconds, if nobody asks for it before.
+fn retry_after(failures: u32) -> i64 {
+    (60_000 << failures.saturating_sub(1).min(8)).min(600_000)
 }
 
 /// Tries those once more whose start failed before, then tells all others what they wait for.
-async fn last_round(world: &World, round: Round) -> Result<()> {
+async fn last_round(world: &World, round: Round) -> Result<Ended> {
     let round = match round.left_out {
         0 => round,
         _ => {
@@ -141,7 +167,9 @@ async fn last_round(world: &World, round: Round) -> Result<()> {
             last
         }
     };
-    tell(world, &round).await
+    let is_told = tell(world, &round).await;
+    let has_failed = !locked(&world.part::<Scheduler>().failed).is_empty();
+    Ok(if is_told && !has_failed { Ended::Well } else { Ended::WithFailures })
 }
 
 /// Which tasks a round decides on.
@@ -157,6 +185,7 @@ struct Round {
     waiting: Waiters,
     read: Situation,
     decided: Plan,
+    tries: Tries,
     /// How many tasks were not decided on because their start failed.
     left_out: usize,
 }
@@ -180,11 +209,12 @@ async fn read_round(world: &World, whose: Whose, tries: Tries) -> Result<Round> 
         (waiting, situation(world, &mut conn, asking).await?, left_out)
     };
     let decided = plan(read.fleet.clone(), &read.waiters(), world.now());
-    Ok(Round { waiting, read, decided, left_out })
+    Ok(Round { waiting, read, decided, tries, left_out })
 }
 
-/// Has tasks look at themselves that a pass does not decide on, and tells the others what they wait for.
-async fn tell(world: &World, round: &Round) -> Result<()> {
+/// Has tasks look at themselves that a pass does not decide on, and tells the others what they wait for. Whether all of
+/// it could be written.
+async fn tell(world: &World, round: &Round) -> bool {
     let Round { waiting, read, decided, .. } = round;
     for row in &waiting.to_wake {
         super::workers::kick(world, &row.id);
@@ -210,9 +240,11 @@ async fn tell(world: &World, round: &Round) -> Result<()> {
             None => said.extend(Explanation::of(&it.row, Some(waiting))),
         }
     }
+    let mut is_written = true;
     for part in said.chunks(WRITTEN_AT_ONCE) {
         if let Err(error) = say(world, part).await {
             tracing::error!(%error, "failed to write what tasks wait for; the next pass writes it");
+            is_written = false;
         }
     }
     again.into_iter().for_each(|again| look_again(world, again));
@@ -220,7 +252,7 @@ async fn tell(world: &World, round: &Round) -> Result<()> {
     if !said.is_empty() {
         world.made_progress();
     }
-    Ok(())
+    is_written
 }
 
 /// Has tasks that wait looked at again, once it is time or their machine can be reached.
@@ -250,7 +282,10 @@ async fn give_places(world: &World, round: &Round) -> bool {
             if !is_begun && it.has_guards() {
                 guarded_starts += 1;
                 if guarded_starts > GUARDED_STARTS {
-                    look_for_work(world);
+                    // Those that failed before are in the way of nobody: they are tried again when something changes.
+                    if round.tries == Tries::First {
+                        look_for_work(world);
+                    }
                     continue;
                 }
             }
@@ -402,7 +437,12 @@ async fn start_by_itself(world: &World, it: &Asking, chosen: &Chosen) -> Result<
             let agent = it.agent().filter(|_| !it.is_raced);
             match reserve(world, &mut tx, &context, &now, (agent, chosen)).await? {
                 Reserved::Given => Meant::Given,
-                Reserved::AsksForNone => Meant::Free,
+                Reserved::AsksForNone => {
+                    if it.is_raced {
+                        tx.turns_mut().end(&now.project_id, None, chosen.by_age).await?;
+                    }
+                    Meant::Free
+                }
                 Reserved::Refused => return Ok(Meant::Free),
             }
         }

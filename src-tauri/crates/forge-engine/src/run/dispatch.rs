@@ -111,8 +111,10 @@ pub(crate) async fn dispatch(
     if let Some(open) = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?.first() {
         return Ok(End::Ok(Some(format!("run {} is already active", open.execution.id))));
     }
-    if tx.slots().holder(&s.task.id).await?.is_none() {
-        // It was on hold since it had one.
+    let place = tx.slots().of(&s.task.id).await?;
+    if place.as_ref().is_none_or(|place| place.agent_id != agent.id) {
+        // It was on hold since it had one, or its role has changed hands.
+        core::admission::needs_no_place(tx, &s.task.id, effects).await?;
         let place = core::admission::take_place_again(world, tx, s, &agent, effects).await?;
         if !matches!(place, End::Ok(_)) {
             return Ok(place);
@@ -136,6 +138,7 @@ pub(crate) async fn dispatch(
     let session = super::sessions::session_for(tx, s, &agent, role, previous.as_ref(), &input).await?;
     let turn = if input.subtask_turn {
         let Some(part) = subtask::turns::begin_turn(world, tx, s).await? else {
+            effects.push(Effect::WakeWaiting);
             return Ok(End::skipped("no ordered subtask is open"));
         };
         Some(part)

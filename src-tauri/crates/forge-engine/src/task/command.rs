@@ -205,7 +205,10 @@ pub(crate) async fn assign(
     }
     let before = tx.roles().holder(id, role).await?;
     if before != holder {
-        if run::running::is_running(world, id) && context.work_role() == Some(role) {
+        // A run that was recorded is started whoever holds the role by then.
+        let runs = run::running::is_running(world, id)
+            || !tx.executions().open(Some(std::slice::from_ref(id))).await?.is_empty();
+        if runs && context.work_role() == Some(role) {
             return Err(EngineError::conflict(
                 ConflictCode::TaskOpen,
                 "its agent is running: stop it before you reassign the role",

@@ -165,6 +165,7 @@ pub(crate) async fn undo_move(world: &World, actor: Actor, id: &TaskId) -> Resul
     mv.keeps_pass = true;
     core::transition::apply(world, &mut tx, &context, &mut task, mv).await?;
     tx.commit().await?;
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 

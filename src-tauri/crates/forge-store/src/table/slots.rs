@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::time::Timestamp;
-use sqlx::Row as _;
 
 use crate::{StoreError, row::Columns};
 
@@ -34,6 +33,8 @@ pub struct SlotCount {
 }
 
 const COUNT: &str = "SELECT project_id, agent_id, machine_id, count(*) AS n FROM slots";
+/// Whether no run of the place's task (`s`) lasts.
+const WITHOUT_RUN: &str = "NOT EXISTS (SELECT 1 FROM executions x WHERE x.task_id = s.task_id AND x.status IN ('starting', 'running', 'waiting'))";
 const GROUPS: &str = " GROUP BY project_id, agent_id, machine_id ORDER BY project_id, agent_id, machine_id";
 
 fn read_count(row: &sqlx::sqlite::SqliteRow) -> Result<SlotCount, StoreError> {
@@ -47,18 +48,6 @@ fn read_count(row: &sqlx::sqlite::SqliteRow) -> Result<SlotCount, StoreError> {
 }
 
 impl Slots<'_> {
-    /// The agent whose place a task has.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn holder(&mut self, task: &TaskId) -> Result<Option<AgentId>, StoreError> {
-        let row = sqlx::query("SELECT agent_id FROM slots WHERE task_id = ?1")
-            .bind(task.as_str())
-            .fetch_optional(&mut *self.conn)
-            .await?;
-        Ok(row.map(|row| AgentId(row.get(0))))
-    }
-
     /// The place that a task has.
     ///
     /// # Errors
@@ -120,7 +109,7 @@ impl Slots<'_> {
         let which = if machine.is_some() { "machine_id = ?2" } else { "machine_id IS NOT NULL" };
         let sql = format!(
             "SELECT machine_id, count(*) AS n FROM slots s WHERE {which} AND task_id IS NOT ?1
-               AND NOT EXISTS (SELECT 1 FROM executions x WHERE x.task_id = s.task_id AND x.status IN ('starting', 'running', 'waiting'))
+               AND {WITHOUT_RUN}
              GROUP BY machine_id",
         );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
@@ -133,6 +122,16 @@ impl Slots<'_> {
 }
 
 impl SlotsMut<'_> {
+    /// Takes back the places whose run is still to begin.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub async fn release_before_their_run(&mut self) -> Result<(), StoreError> {
+        let sql = format!("DELETE FROM slots AS s WHERE {WITHOUT_RUN}");
+        sqlx::query(sqlx::AssertSqlSafe(sql)).execute(self.tx.sqlite()).await?;
+        Ok(())
+    }
+
     /// Gives a task a place of an agent, on a machine or on this computer.
     ///
     /// # Errors
@@ -200,8 +199,7 @@ mod tests {
         ] {
             tx.slots_mut().take(&task.into(), &p, &at, now).await.unwrap();
         }
-        assert_eq!(tx.slots().holder(&"u".into()).await.unwrap(), Some("a".into()), "the agent was changed");
-        assert_eq!(tx.slots().of(&"u".into()).await.unwrap(), Some(slot("a", Some("m"))));
+        assert_eq!(tx.slots().of(&"u".into()).await.unwrap(), Some(slot("a", Some("m"))), "it was changed");
         let counts = async |tx: &mut crate::Tx, but: Option<TaskId>| {
             let all = match but {
                 None => tx.slots().counts().await,
@@ -239,5 +237,8 @@ mod tests {
         assert_eq!(before(&mut tx, Some("t".into())).await, Some(1));
         tx.executions_mut().insert(&run("x", "u")).await.unwrap();
         assert_eq!(before(&mut tx, None).await, Some(1));
+        tx.slots_mut().release_before_their_run().await.unwrap();
+        assert_eq!(tx.slots().of(&"t".into()).await.unwrap(), None);
+        assert!(tx.slots().of(&"u".into()).await.unwrap().is_some(), "its run lasts");
     }
 }

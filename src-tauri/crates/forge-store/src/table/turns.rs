@@ -1,5 +1,4 @@
-//! `turns` and `passed_over`: when each project was given a place last, as a number that rises, and how many places of each
-//! agent and on each machine it was given since one of them went to the task that had waited longest.
+//! `turns`: what each project was given last of an agent, of a machine and of itself.
 
 use std::collections::HashMap;
 
@@ -11,59 +10,64 @@ use crate::{StoreError, row::Columns};
 
 handles!(turns() -> Turns, turns_mut() -> TurnsMut);
 
-/// The turns of a project.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What a project was given of an agent, of a machine, or at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Turn {
-    /// The last one, as a number that rises over all projects.
+    /// When that was last, as a number that rises over all projects.
     pub turn: u64,
-    /// How many there were since the last one that went by age, by the id of the agent and of the machine.
-    pub passed: HashMap<String, u32>,
+    /// How many places there were since the last one that went to the task that had waited longest.
+    pub passed: u32,
+}
+
+impl Turn {
+    /// After a place that went `by_age` or not.
+    pub const fn next(self, turn: u64, by_age: bool) -> Self {
+        Self { turn, passed: if by_age { 0 } else { self.passed + 1 } }
+    }
 }
 
 impl Turns<'_> {
-    /// The turns of all projects that ever had one.
+    /// The turns of all projects that ever had one, by the id of the agent, of the machine, and of the project itself.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn all(&mut self) -> Result<HashMap<ProjectId, Turn>, StoreError> {
-        let rows = sqlx::query("SELECT project_id, turn FROM turns").fetch_all(&mut *self.conn).await?;
-        let mut all = HashMap::new();
+    pub async fn all(&mut self) -> Result<HashMap<ProjectId, HashMap<String, Turn>>, StoreError> {
+        let rows = sqlx::query("SELECT project_id, whose, turn, passed FROM turns")
+            .fetch_all(&mut *self.conn)
+            .await?;
+        let mut all: HashMap<ProjectId, HashMap<String, Turn>> = HashMap::new();
         for row in &rows {
-            let turn = Turn { turn: Columns(row).int("turn")?, passed: HashMap::new() };
-            all.insert(ProjectId(row.get(0)), turn);
-        }
-        let rows =
-            sqlx::query("SELECT project_id, whose, passed FROM passed_over").fetch_all(&mut *self.conn).await?;
-        for row in &rows {
-            if let Some(of) = all.get_mut(&ProjectId(row.get(0))) {
-                of.passed.insert(row.get(1), Columns(row).int("passed")?);
-            }
+            let c = Columns(row);
+            let turn = Turn { turn: c.int("turn")?, passed: c.int("passed")? };
+            all.entry(c.text("project_id")?).or_default().insert(row.get(1), turn);
         }
         Ok(all)
     }
 }
 
 impl TurnsMut<'_> {
-    /// Puts a project behind all others, after a turn that went `by_age` or not.
+    /// Counts a place that a project was given, or the start of a race, which takes none itself. Of what was given there
+    /// the project is then behind all others.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub async fn end(&mut self, project: &ProjectId, slot: &Slot, by_age: bool) -> Result<(), StoreError> {
-        sqlx::query(
-            "INSERT INTO turns (project_id, turn) SELECT ?1, coalesce(max(turn), 0) + 1 FROM turns WHERE true
-             ON CONFLICT (project_id) DO UPDATE SET turn = excluded.turn",
-        )
-        .bind(project.as_str())
-        .execute(self.tx.sqlite())
-        .await?;
-        let machine = slot.machine_id.as_ref().map(|id| id.as_str());
-        for whose in [Some(slot.agent_id.as_str()), machine].into_iter().flatten() {
+    pub async fn end(
+        &mut self,
+        project: &ProjectId,
+        slot: Option<&Slot>,
+        by_age: bool,
+    ) -> Result<(), StoreError> {
+        let turn: i64 = sqlx::query_scalar("SELECT coalesce(max(turn), 0) + 1 FROM turns")
+            .fetch_one(self.tx.sqlite())
+            .await?;
+        for whose in keys(project, slot) {
             sqlx::query(
-                "INSERT INTO passed_over (project_id, whose, passed) VALUES (?1, ?2, ?3)
-                 ON CONFLICT (project_id, whose) DO UPDATE SET passed = iif(?3 = 0, 0, passed + 1)",
+                "INSERT INTO turns (project_id, whose, turn, passed) VALUES (?1, ?2, ?3, ?4)
+                 ON CONFLICT (project_id, whose) DO UPDATE SET turn = ?3, passed = iif(?4 = 0, 0, passed + 1)",
             )
             .bind(project.as_str())
             .bind(whose)
+            .bind(turn)
             .bind(i32::from(!by_age))
             .execute(self.tx.sqlite())
             .await?;
@@ -72,27 +76,37 @@ impl TurnsMut<'_> {
     }
 }
 
+/// Whose a place is: the project's, the agent's, and the machine's.
+fn keys<'a>(project: &'a ProjectId, slot: Option<&'a Slot>) -> impl Iterator<Item = &'a str> {
+    let agent = slot.map(|slot| slot.agent_id.as_str());
+    let machine = slot.and_then(|slot| slot.machine_id.as_ref()).map(|id| id.as_str());
+    [Some(project.as_str()), agent, machine].into_iter().flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::seeded;
 
     #[tokio::test]
-    async fn project_whose_turn_ends_is_behind_the_others_and_one_by_age_begins_to_count_anew_where_it_was() {
+    async fn turn_is_counted_for_the_agent_the_machine_and_the_project_and_one_by_age_begins_anew_there() {
         let mut tx = seeded().await;
         let on = |machine: Option<&str>| Slot { agent_id: "a".into(), machine_id: machine.map(Into::into) };
         for (project, machine) in [("p", Some("m")), ("q", None), ("p", Some("n"))] {
-            tx.turns_mut().end(&project.into(), &on(machine), false).await.unwrap();
+            tx.turns_mut().end(&project.into(), Some(&on(machine)), false).await.unwrap();
         }
-        let turn = |turn, passed: &[(&str, u32)]| {
-            let passed = passed.iter().map(|(whose, count)| ((*whose).to_owned(), *count)).collect();
-            Turn { turn, passed }
+        let turns = |all: &[(&str, u64, u32)]| {
+            let turn = |(whose, turn, passed): &(&str, u64, u32)| {
+                ((*whose).to_owned(), Turn { turn: *turn, passed: *passed })
+            };
+            all.iter().map(turn).collect::<HashMap<_, _>>()
         };
-        let p = turn(3, &[("a", 2), ("m", 1), ("n", 1)]);
-        let turns = tx.turns().all().await.unwrap();
-        assert_eq!(turns, HashMap::from([("q".into(), turn(2, &[("a", 1)])), ("p".into(), p)]));
-        tx.turns_mut().end(&"p".into(), &on(Some("n")), true).await.unwrap();
-        let p = turn(4, &[("a", 0), ("m", 1), ("n", 0)]);
+        let p = turns(&[("p", 3, 2), ("a", 3, 2), ("m", 1, 1), ("n", 3, 1)]);
+        let all = tx.turns().all().await.unwrap();
+        assert_eq!(all, HashMap::from([("q".into(), turns(&[("q", 2, 1), ("a", 2, 1)])), ("p".into(), p)]));
+        tx.turns_mut().end(&"p".into(), Some(&on(Some("n"))), true).await.unwrap();
+        tx.turns_mut().end(&"p".into(), None, false).await.unwrap();
+        let p = turns(&[("p", 5, 1), ("a", 4, 0), ("m", 1, 1), ("n", 4, 0)]);
         assert_eq!(tx.turns().all().await.unwrap().get(&"p".into()), Some(&p), "elsewhere it is still owed");
     }
 }

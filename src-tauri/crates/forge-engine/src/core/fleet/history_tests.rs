@@ -50,7 +50,10 @@ use crate::{
     },
     error::Result,
     machine, registry, run,
-    task::moves::{ClaimRequest, claim, set_held},
+    task::{
+        command::assign,
+        moves::{ClaimRequest, claim, set_held},
+    },
     workspace,
 };
 

@@ -1,11 +1,14 @@
 //! Who is next, and where: the decision for all tasks that wait, as a function of what is taken.
 //!
 //! - Within a project: what was begun before what was not; then by priority, which rises by a level with each day of
-//!   waiting, by at most [`RAISE_MOST`]; then by age. After [`BY_RANK`] places of an agent, or on a machine, in a row that
-//!   went by this order, the next such place goes to the task that has waited longest of those that can have it, if it
-//!   has waited for more than a day. What other agents and machines give does not change what is owed there.
+//!   waiting, by at most [`RAISE_MOST`]; then by age. After [`BY_RANK`] places of the project, of an agent, or on a
+//!   machine, in a row that went by this order, the next such place goes to the task that has waited longest of those
+//!   that can have it, if it has waited for more than a day. Each of them counts for itself: what other agents and
+//!   machines give does not change what is owed by one.
 //! - Between projects: the one with the fewest places of the task's agent or on its machine, whichever are more, and of
-//!   equals the one whose last turn is the longest ago. The age of a task does not matter there.
+//!   equals the one that was given something of that agent, or on that machine, the longest ago. What it is given
+//!   elsewhere does not matter there, nor does the age of a task: a project whose first task wants something else is
+//!   given its share of an agent all the same, by that one going first.
 //! - A task that cannot run now keeps nobody behind it: whatever fits goes first.
 
 use std::{cmp::Reverse, collections::HashMap};
@@ -29,8 +32,8 @@ const DAY: i64 = 24 * 3_600_000;
 /// By how many levels of priority age raises a task at most.
 const RAISE_MOST: i64 = 2;
 
-/// How many places of an agent, or on a machine, in a row go by rank while a task of the project that could have them has
-/// waited for more than a day.
+/// How many places of a project, of an agent, or on a machine, in a row go by rank while a task of the project that could
+/// have them has waited for more than a day.
 const BY_RANK: u32 = 3;
 
 /// What is there and what of it is taken.
@@ -79,8 +82,8 @@ pub(crate) struct ProjectPlaces {
     pub is_paused: bool,
     /// What keeps all of its tasks from starting.
     pub obstacle: Option<Waiting>,
-    /// When it was given a place last, and how many of each agent and machine since one went by age.
-    pub turn: Turn,
+    /// What it was given last, by the id of the agent, of the machine, and of itself.
+    pub turns: HashMap<String, Turn>,
 }
 
 /// A task that waits for a place.
@@ -173,15 +176,20 @@ pub(crate) fn plan(fleet: Fleet, waiters: &[Waiter], now: Timestamp) -> Plan {
     let mut decisions: Vec<Option<Decision>> = vec![None; waiters.len()];
     let mut starts = Vec::new();
     loop {
-        let mut first: Option<(Precedence<'_>, Start, Place)> = None;
+        let mut heads: Vec<(Precedence<'_>, Start, Place)> = Vec::new();
         for queue in &mut queues {
             let Some((start, place)) = planning.next_of(queue, waiters, &mut decisions) else { continue };
-            let turn = planning.turn_of(&waiters[start.at], &place);
-            if first.as_ref().is_none_or(|(earlier, ..)| turn < *earlier) {
-                first = Some((turn, start, place));
-            }
+            heads.push((planning.turn_of(&waiters[start.at], &place), start, place));
         }
-        let Some((_, start, place)) = first else { break };
+        heads.sort_by(|(turn, ..), (other, ..)| turn.cmp(other));
+        // Where each is another's by right, it is the first one all the same.
+        let first = heads.iter().position(|(turn, start, place)| {
+            !planning.is_contested((*turn, &waiters[start.at], place), &mut queues, waiters, &mut decisions)
+        });
+        if heads.is_empty() {
+            break;
+        }
+        let (_, start, place) = heads.swap_remove(first.unwrap_or(0));
         planning.take(&waiters[start.at], start.by_age, &place);
         decisions[start.at] = Some(Decision::Start(planning.machine_of(place)));
         starts.push(start);
@@ -225,7 +233,8 @@ impl<'w> Planning<'w> {
                 });
             }
         }
-        let next_turn = fleet.projects.values().map(|it| it.turn.turn).max().unwrap_or(0) + 1;
+        let next_turn =
+            fleet.projects.values().flat_map(|it| it.turns.values()).map(|it| it.turn).max().unwrap_or(0) + 1;
         Self { fleet, chosen: HashMap::new(), labelled, next_turn }
     }
 
@@ -270,14 +279,52 @@ impl<'w> Planning<'w> {
         None
     }
 
+    /// Whether another project has the better claim on the agent or the machine that a task would be given.
+    fn is_contested(
+        &mut self,
+        (turn, waiter, place): (Precedence<'w>, &'w Waiter, &Place),
+        queues: &mut [Queue],
+        waiters: &'w [Waiter],
+        decisions: &mut [Option<Decision>],
+    ) -> bool {
+        let place_of = |planning: &Self, place: &Place| match place {
+            Place::On(at) => Some(planning.fleet.machines[*at].machine.id.clone()),
+            Place::Nowhere | Place::Here | Place::Gone(_) => None,
+        };
+        let machine = place_of(self, place);
+        if matches!(place, Place::Nowhere) {
+            return false;
+        }
+        for list in queues.iter_mut().flat_map(|queue| &mut queue.of_kind) {
+            let Some(other) = list.last().map(|at| &waiters[*at]) else { continue };
+            let may_meet = other.agent == waiter.agent
+                || match &other.wants {
+                    Wants::Race | Wants::Here => false,
+                    Wants::Labels(_) => machine.is_some(),
+                    Wants::Its(id, _) => machine.as_ref() == Some(id),
+                };
+            if other.project == waiter.project || other.wants == Wants::Race || !may_meet {
+                continue;
+            }
+            let Some((at, its)) = self.first_of(list, waiters, decisions) else { continue };
+            let meets =
+                waiters[at].agent == waiter.agent || (machine.is_some() && place_of(self, &its) == machine);
+            let (share, last, ..) = self.turn_of(&waiters[at], &its);
+            if meets && (share, last) < (turn.0, turn.1) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Whether a place is one that goes to the task of its project that has waited longest.
     fn is_owed(&self, waiter: &Waiter, place: &Place) -> bool {
         let Some(project) = self.fleet.projects.get(&waiter.project) else { return false };
-        let passed = |whose: &str| project.turn.passed.get(whose).copied().unwrap_or(0);
-        self.whose(waiter, place).into_iter().flatten().any(|whose| passed(whose) >= BY_RANK)
+        let is_due = |whose: &str| project.turns.get(whose).is_some_and(|it| it.passed >= BY_RANK);
+        is_due(waiter.project.as_str()) || self.whose(waiter, place).into_iter().flatten().any(is_due)
     }
 
-    /// Whose a place is: the agent's, and the machine's.
+    /// Whose a place is, beside the project's: the agent's, and the machine's.
     fn whose<'a>(&'a self, waiter: &'a Waiter, place: &'a Place) -> [Option<&'a str>; 2] {
         let machine = match place {
             Place::Nowhere => return [None, None],
@@ -286,6 +333,15 @@ impl<'w> Planning<'w> {
             Place::Gone(id) => Some(id.as_str()),
         };
         [Some(waiter.agent.as_str()), machine]
+    }
+
+    /// When a project was given something of the agent, or on the machine, whichever is the longer ago. What a project
+    /// was given elsewhere keeps it from neither.
+    fn last_turn(&self, waiter: &Waiter, place: &Place) -> u64 {
+        let Some(project) = self.fleet.projects.get(&waiter.project) else { return 0 };
+        let turn = |whose: &str| project.turns.get(whose).map_or(0, |it| it.turn);
+        let earliest = self.whose(waiter, place).into_iter().flatten().map(turn).min();
+        earliest.unwrap_or_else(|| turn(waiter.project.as_str()))
     }
 
     /// Where a task can be given a place now.
@@ -401,8 +457,7 @@ impl<'w> Planning<'w> {
         };
         // Whichever of the two there is less of is what the projects share.
         let share = of_agent.copied().max(on_machine.copied()).unwrap_or(0);
-        let turn = self.fleet.projects.get(&waiter.project).map_or(0, |project| project.turn.turn);
-        (share, turn, waiter.rank, &waiter.project)
+        (share, self.last_turn(waiter, place), waiter.rank, &waiter.project)
     }
 
     fn take(&mut self, waiter: &Waiter, by_age: bool, place: &Place) {
@@ -410,11 +465,10 @@ impl<'w> Planning<'w> {
         if let Some(project) = self.fleet.projects.get_mut(&waiter.project) {
             // A race counts, too, in this pass: its entries ask in the next one.
             project.taken += 1;
-            for whose in whose.into_iter().flatten() {
-                let passed = project.turn.passed.entry(whose).or_default();
-                *passed = if by_age { 0 } else { *passed + 1 };
+            for whose in whose.into_iter().flatten().chain([waiter.project.as_str().to_owned()]) {
+                let turn = project.turns.entry(whose).or_default();
+                *turn = turn.next(self.next_turn, by_age);
             }
-            project.turn.turn = self.next_turn;
             self.next_turn += 1;
         }
         if let Some(agent) =

@@ -27,7 +27,12 @@ pub(crate) async fn placement(world: &World, id: &TaskId) -> Result<TaskPlacemen
     let (task, context) = load(world, &mut conn, id, None).await?;
     if let Some(slot) = conn.slots().of(id).await? {
         let machine = name_of(&mut conn, slot.machine_id.as_ref()).await?;
-        let reason = format!("an agent is at work on {}", place_name(&machine));
+        let runs = !conn.executions().open(Some(std::slice::from_ref(id))).await?.is_empty();
+        let place = place_name(&machine);
+        let reason = match runs {
+            true => format!("an agent is at work on {place}"),
+            false => format!("it has its place on {place}; what comes before its run is under way"),
+        };
         return Ok(TaskPlacement {
             machine_id: slot.machine_id,
             machine: Some(machine),

@@ -145,8 +145,8 @@ pub(crate) async fn situation(
     let mut turns = conn.turns().all().await?;
     for (id, context) in contexts {
         let obstacle = obstacles.get(&id).cloned().flatten().map(|obstacle| obstacle.waiting);
-        let turn = turns.remove(&id).unwrap_or_default();
-        let places = ProjectPlaces { obstacle, turn, ..places_of_project(&context) };
+        let turns = turns.remove(&id).unwrap_or_default();
+        let places = ProjectPlaces { obstacle, turns, ..places_of_project(&context) };
         fleet.projects.insert(id, places);
     }
     count_taken(&mut fleet, conn.slots().counts().await?);

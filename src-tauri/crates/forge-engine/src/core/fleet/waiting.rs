@@ -130,7 +130,7 @@ async fn readable(
 }
 
 /// How many places of an agent, and of a project, other tasks ask for that have none: what is free is meant for them. A
-/// task that waits for a machine asks for none, since it could not use it.
+/// task that could not use one now asks for none.
 pub(crate) async fn asked_by_others(
     world: &World,
     conn: &mut ReadConnection,
@@ -140,11 +140,14 @@ pub(crate) async fn asked_by_others(
     let (mut of_agent, mut of_project) = (0, 0);
     let mut contexts = HashMap::new();
     for row in conn.tasks().asking().await? {
-        let waits_for_machine = row.waiting.as_ref().is_some_and(|waiting| is_for_machine(waiting.reason));
-        if !row.is_admitted_later || waits_for_machine || row.id == *except {
+        let is_kept_off = row.held || row.waiting.as_ref().is_some_and(|waiting| keeps_off(waiting.reason));
+        if !row.is_admitted_later || is_kept_off || row.id == *except {
             continue;
         }
         let Some(context) = readable(world, conn, &mut contexts, &row.project_id).await else { continue };
+        if context.project.paused || is_passed_gate(&row, &context) {
+            continue;
+        }
         let it = Asking::begun(row, &context)?;
         if let Some(asked) = it.agent() {
             of_agent += u32::from(asked == agent);
@@ -157,10 +160,19 @@ pub(crate) async fn asked_by_others(
 /// Whether a task whose steps are under way asks for a place now: its next step gives one, and it waits for nothing else.
 /// One whose worker is about to look is one of them. A gate whose work passed before asks no auditor again.
 pub(crate) fn asks(row: &QueuedTask, context: &ProjectContext) -> bool {
-    let audits = || context.workflow.state(&row.status).is_some_and(State::audits);
     row.waiting.as_ref().is_none_or(|waiting| waits_for_place(waiting.reason))
         && next_step_admits(row)
-        && !(row.is_passed && audits())
+        && !is_passed_gate(row, context)
+}
+
+fn is_passed_gate(row: &QueuedTask, context: &ProjectContext) -> bool {
+    row.is_passed && context.workflow.state(&row.status).is_some_and(State::audits)
+}
+
+/// Whether a task that waits for this could not use a place that is free.
+const fn keeps_off(reason: WaitReason) -> bool {
+    use WaitReason::{AgentBusy, ProjectBusy};
+    waits_for_place(reason) && !matches!(reason, AgentBusy | ProjectBusy)
 }
 
 fn next_step_admits(row: &QueuedTask) -> bool {

@@ -179,7 +179,7 @@ async fn start_whose_place_is_taken_meanwhile_leaves_nothing_behind() {
     assert_eq!(start_by_itself(&rows.world, of("next"), &chosen).await.unwrap(), Meant::Free);
     assert_eq!((rows.row("next").await, rows.slot("next").await), (before, None));
     let turns = rows.world.store().read().await.unwrap().turns().all().await.unwrap();
-    assert_eq!(turns[&ProjectId::from("p")].turn, 1, "one place was given, one turn is counted");
+    assert_eq!(turns[&ProjectId::from("p")]["p"].turn, 1, "one place was given, one turn is counted");
     rows.stop().await;
 }
 
@@ -333,6 +333,9 @@ async fn places_that_others_ask_for_are_those_of_the_agent_that_starts_next_and_
     }
     let for_machine = |row: &mut TaskRow| row.waiting = Some(wait(WaitReason::MachineBusy, "m is busy"));
     rows.task("elsewhere", Some(StepKind::Admit), for_machine).await;
+    let is_open = |row: &mut TaskRow| row.waiting = Some(wait(WaitReason::DependencyOpen, "waits for #1"));
+    rows.task("open", Some(StepKind::Admit), is_open).await;
+    rows.task("held", Some(StepKind::Admit), |row| row.held = true).await;
     rows.task("queued", None, |_| {}).await;
     let mut conn = rows.world.store().read().await.unwrap();
     let mut asked = async |agent: &str| {
@@ -389,13 +392,14 @@ async fn engine_for_one_command_starts_nothing_once_the_limit_of_the_day_is_reac
 #[tokio::test]
 async fn race_begins_while_the_agent_of_its_task_is_busy() {
     let rows = Rows::new(Work::Nothing).await;
+    use forge_model::inner_loop;
     let races = json!({ "competitive": { "enabled": true } });
     rows.change_project(|row| {
-        row.settings = json!({ "auto_start": true, "max_concurrent": 3, "inner_loop": races });
+        row.settings = json!({ "auto_start": true, "max_concurrent": 3, inner_loop::KEY: races });
     })
     .await;
     rows.task("at-work", Some(StepKind::Admit), busy).await;
-    let own = forge_model::inner_loop::TaskRace { enabled: true, ..Default::default() };
+    let own = inner_loop::TaskRace { enabled: true, ..Default::default() };
     rows.task("raced", None, |row| row.race = Some(own)).await;
     let mut tx = rows.world.store().write().await.unwrap();
     let slot = Slot { agent_id: "a".into(), machine_id: None };
@@ -476,4 +480,38 @@ async fn what_a_task_waits_for_is_written_when_its_reason_or_its_time_changes() 
     say(&rows.world, &[said(row.version)]).await.unwrap();
     assert!(rows.row("t").await.waiting.is_none());
     rows.stop().await;
+}
+
+#[tokio::test]
+async fn move_that_starts_no_agent_asks_for_no_place() {
+    let rows = Rows::new(Work::Nothing).await;
+    let dispatch = |applies_to: &str| {
+        let on_enter = json!([{ "action": "dispatch_role_agent", "applies_to": applies_to }]);
+        move |row: &mut forge_store::table::projects::ProjectRow| {
+            let mut workflow: Value = serde_json::from_str(&row.workflow).unwrap();
+            let states = workflow["states"].as_array_mut().unwrap();
+            let work = states.iter_mut().find(|state| state["name"] == "in_progress").unwrap();
+            work["hooks"]["on_enter"] = on_enter;
+            row.workflow = workflow.to_string();
+        }
+    };
+    for (applies_to, asks) in [("agent_only", false), ("user_only", true), ("all", true)] {
+        rows.change_project(dispatch(applies_to)).await;
+        rows.task(applies_to, None, |_| {}).await;
+        let mut tx = rows.world.store().write().await.unwrap();
+        let mut task = tx.tasks().get(&applies_to.into()).await.unwrap().unwrap();
+        let context = contexts::context_of(&rows.world, &mut tx, &task).await.unwrap();
+        let mv = Move::by("in_progress", "move", Actor::User { via: forge_model::actor::Via::Cli });
+        crate::core::transition::apply(&rows.world, &mut tx, &context, &mut task, mv).await.unwrap();
+        let open = tx.steps().open(&task.id).await.unwrap();
+        let has = |kind| open.iter().any(|step| step.kind == kind);
+        assert_eq!((has(StepKind::Admit), has(StepKind::PrepareWorkspace)), (asks, true), "{applies_to}");
+    }
+    rows.stop().await;
+}
+
+#[test]
+fn passes_with_failures_are_repeated_ever_later() {
+    let after: Vec<i64> = [1, 2, 3, 4, 5, 40].map(retry_after).to_vec();
+    assert_eq!(after, [60_000, 120_000, 240_000, 480_000, 600_000, 600_000]);
 }

@@ -266,7 +266,7 @@ impl History {
         }
         let run = (!open.is_empty()).then(|| open[self.rng.next(open.len())].clone());
         let task = (!self.tasks.is_empty()).then(|| self.tasks[self.rng.next(self.tasks.len())].clone());
-        match (self.rng.next(23), run, task) {
+        match (self.rng.next(25), run, task) {
             (0..=3, _, _) if self.made < TASKS => self.create().await,
             (4..=6, Some(run), _) => self.end(run).await,
             (7, Some(run), _) if run.role == ExecutionRole::Coder => self.lose(run).await,
@@ -303,6 +303,12 @@ impl History {
                 self.change_project(n).await;
             }
             (20, ..) => self.pass_on().await,
+            (21 | 22, _, Some(task)) => {
+                let agent = AgentId(format!("a{}", self.rng.next(AGENTS)));
+                let holder = RoleHolder { kind: HolderKind::Agent, id: Some(agent) };
+                // While its agent runs it is refused, which is no matter here.
+                let _ = assign(&self.world, &task, None, "coder", Some(holder)).await;
+            }
             (_, _, Some(task)) => self.claim(&task).await,
             _ => {}
         }

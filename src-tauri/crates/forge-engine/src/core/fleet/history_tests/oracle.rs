@@ -49,9 +49,12 @@ impl History {
         let count = |is_meant: &dyn Fn(&SlotCount) -> bool| {
             counts.iter().filter(|slot| is_meant(slot)).map(|slot| u64::from(slot.count)).sum::<u64>()
         };
+        let runs = self.open_runs().await;
         for agent in agents {
             let count = count(&|slot| slot.agent_id == agent.id);
             assert!(count <= u64::from(agent.max_concurrent), "{count} of {agent:?}");
+            let runs = runs.iter().filter(|run| run.agent_id == agent.id).count();
+            assert!(runs <= agent.max_concurrent as usize, "{runs} runs of {agent:?}");
         }
         for row in projects {
             let count = count(&|slot| slot.project_id == row.project.id);

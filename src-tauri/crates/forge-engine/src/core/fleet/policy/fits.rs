@@ -6,12 +6,17 @@ use forge_store::table::slots::Slot;
 
 use super::{Fleet, Waiter, Wants};
 
-/// Whether a place that a task was given is one that it can use: its machine has what the task wants, and can run it.
-/// Places of the task itself are not counted.
+/// Whether a place that a task was given is one that it can use: it is its agent's, which may begin, and its machine has
+/// what the task wants, and can run it. Places of the task itself are not counted.
 pub(crate) fn still_fits(fleet: &Fleet, waiter: &Waiter, slot: &Slot) -> bool {
+    let agent = fleet.agents.get(&waiter.agent);
+    let may_begin = agent.is_some_and(|it| !it.is_paused && it.limited_until.is_none())
+        && fleet.projects.get(&waiter.project).is_some_and(|it| !it.is_paused);
+    if waiter.is_held || waiter.agent != slot.agent_id || !may_begin {
+        return false;
+    }
     let candidate = |id: &MachineId| fleet.machines.iter().find(|it| it.machine.id == *id);
     match (&waiter.wants, &slot.machine_id) {
-        _ if waiter.is_held => false,
         (Wants::Here, None) => true,
         (Wants::Labels(labels), Some(id)) => {
             candidate(id).is_some_and(|it| it.machine.has_labels(labels) && it.obstacle().is_none())

@@ -1,4 +1,4 @@
-//! The tasks of each project in the two orders in which they are asked whether they can be given a place.
+//! The tasks of each project in the orders in which they are asked whether they can be given a place.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -10,8 +10,9 @@ use super::{DAY, Waiter, Wants};
 /// The tasks of a project; the first one is last in each list.
 pub(super) struct Queue {
     pub by_rank: Vec<usize>,
-    /// Those alone that have waited for more than a day. A list for each agent with what is wanted of it: the tasks of one
-    /// are given the same place.
+    /// All of them by rank, in a list for each agent with what is wanted of it: the tasks of one are given the same place.
+    pub of_kind: Vec<Vec<usize>>,
+    /// Those alone that have waited for more than a day, in lists of the same kind.
     pub by_age: Vec<Vec<usize>>,
 }
 
@@ -23,15 +24,18 @@ pub(super) fn queues(waiters: &[Waiter], now: Timestamp) -> Vec<Queue> {
     }
     let queue = |mut by_rank: Vec<usize>| {
         by_rank.sort_by_key(|at| Reverse((waiters[*at].rank, &waiters[*at].task)));
-        let mut by_age: HashMap<(&AgentId, Kind<'_>), Vec<usize>> = HashMap::new();
-        for at in by_rank.iter().copied().filter(|at| now.since(waiters[*at].since) > DAY) {
-            by_age.entry((&waiters[at].agent, Kind::of(&waiters[at]))).or_default().push(at);
+        let mut of_kind: HashMap<(&AgentId, Kind<'_>), Vec<usize>> = HashMap::new();
+        for at in &by_rank {
+            of_kind.entry((&waiters[*at].agent, Kind::of(&waiters[*at]))).or_default().push(*at);
         }
-        let mut by_age: Vec<Vec<usize>> = by_age.into_values().collect();
+        let of_kind: Vec<Vec<usize>> = of_kind.into_values().collect();
+        let is_old = |at: &usize| now.since(waiters[*at].since) > DAY;
+        let old = of_kind.iter().map(|list| list.iter().copied().filter(is_old).collect());
+        let mut by_age: Vec<Vec<usize>> = old.filter(|list: &Vec<usize>| !list.is_empty()).collect();
         for list in &mut by_age {
             list.sort_by_key(|at| Reverse((waiters[*at].since, waiters[*at].rank, &waiters[*at].task)));
         }
-        Queue { by_rank, by_age }
+        Queue { by_rank, of_kind, by_age }
     };
     by_project.into_values().map(queue).collect()
 }

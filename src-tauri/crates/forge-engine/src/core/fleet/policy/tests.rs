@@ -129,7 +129,8 @@ fn every_fourth_place_of_a_project_goes_to_the_task_that_waited_longest_if_that_
     let (starts, _) = decide(&fleet, &waiters);
     assert_eq!(starts, ["p10 m", "p11 m", "p12 m", "p2 m", "p13 m", "p14 m"]);
     // What is owed stays owed until one can run.
-    fleet.projects.get_mut(&"p".into()).unwrap().turn.passed.insert("m".to_owned(), 7);
+    let owed = Turn { turn: 7, passed: 7 };
+    fleet.projects.get_mut(&"p".into()).unwrap().turns.insert("m".to_owned(), owed);
     assert_eq!(decide(&fleet, &waiters).0[..2], ["p2 m", "p10 m"]);
     let young: Vec<Waiter> = waiters.into_iter().filter(|it| it.since.0 >= 0).collect();
     assert_eq!(decide(&fleet, &young).0[..2], ["p10 m", "p11 m"]);
@@ -148,10 +149,70 @@ fn projects_share_a_machine_however_many_tasks_one_of_them_has() {
 fn of_equal_shares_the_project_whose_turn_is_longest_ago_is_next() {
     let mut fleet = fleet(vec![machine("m", &["gpu"], Some(1))], 9);
     let waiters = [waiter("p", 1, 9, labels(&["gpu"])), waiter("q", 2, 0, labels(&["gpu"]))];
-    fleet.projects.get_mut(&"p".into()).unwrap().turn.turn = 7;
-    assert_eq!(decide(&fleet, &waiters).0, ["q2 m"]);
-    fleet.projects.get_mut(&"q".into()).unwrap().turn.turn = 8;
-    assert_eq!(decide(&fleet, &waiters).0, ["p1 m"]);
+    let mut had = |project: &str, turn: u64| {
+        let turns = &mut fleet.projects.get_mut(&project.into()).unwrap().turns;
+        for whose in ["a", "m", project] {
+            turns.insert(whose.to_owned(), Turn { turn, passed: 1 });
+        }
+        decide(&fleet, &waiters).0
+    };
+    assert_eq!(had("p", 7), ["q2 m"]);
+    assert_eq!(had("q", 8), ["p1 m"]);
+}
+
+#[test]
+fn project_that_is_busy_with_other_agents_is_passed_for_ever_by_none() {
+    // Agent `a` has one place, which both projects always want; `p` has short tasks of another agent besides.
+    let mut fleet = fleet(Vec::new(), 1);
+    let other = AgentPlaces { most: 1, ..AgentPlaces::default() };
+    fleet.agents.insert("other".into(), other);
+    let mut of_projects = HashMap::new();
+    for number in 1..=8 {
+        let mut waiters = vec![
+            waiter("p", 100 + number, 0, Wants::Here),
+            waiter("q", number, 0, Wants::Here),
+            Waiter { agent: "other".into(), ..waiter("p", number, 0, Wants::Here) },
+        ];
+        waiters[0].since = Timestamp(0);
+        let decided = plan(fleet, &waiters, Timestamp(1000));
+        for start in &decided.starts {
+            let it = &waiters[start.at];
+            *of_projects.entry((it.agent.0.clone(), it.project.0.clone())).or_insert(0) += 1;
+        }
+        fleet = decided.fleet;
+        fleet.agents.values_mut().for_each(|it| (it.taken, it.of_projects) = (0, HashMap::new()));
+        fleet.projects.values_mut().for_each(|it| it.taken = 0);
+    }
+    let given = |agent: &str, project: &str| of_projects[&(agent.to_owned(), project.to_owned())];
+    assert_eq!((given("a", "p"), given("a", "q"), given("other", "p")), (4, 4, 8));
+}
+
+#[test]
+fn task_whose_agent_is_given_nothing_is_owed_a_place_of_its_project_and_so_is_a_race() {
+    // The project has one place, and always a task of another agent that is more urgent than age can raise any other.
+    for wants in [Wants::Here, Wants::Race] {
+        let mut fleet = fleet(Vec::new(), 9);
+        fleet.agents.insert("other".into(), AgentPlaces { most: 9, ..AgentPlaces::default() });
+        fleet.projects.values_mut().for_each(|it| it.most = 1);
+        let mut starts = 0;
+        loop {
+            starts += 1;
+            assert!(starts <= BY_RANK + 1, "it is passed for ever: {wants:?}");
+            let since = Timestamp(-2 * DAY);
+            let rank = Rank::of(false, -9, (since, Timestamp(1000)), (None, 1));
+            let old = Waiter { since, rank, agent: "other".into(), ..waiter("p", 1, 0, wants.clone()) };
+            let urgent = waiter("p", 100 + starts, 90, Wants::Here);
+            let decided = plan(fleet, &[old, urgent], Timestamp(1000));
+            let [start] = decided.starts[..] else { panic!("one place, {:?}", decided.starts) };
+            if start.at == 0 {
+                assert!(start.by_age);
+                break;
+            }
+            fleet = decided.fleet;
+            fleet.agents.values_mut().for_each(|it| (it.taken, it.of_projects) = (0, HashMap::new()));
+            fleet.projects.values_mut().for_each(|it| it.taken = 0);
+        }
+    }
 }
 
 #[test]
@@ -226,11 +287,10 @@ fn race_begins_while_its_own_agent_is_busy_and_its_project_is_not() {
     assert_eq!(starts, ["p1 here", "p2 here"], "as many as could have an entry at work");
     assert_eq!(waits, ["p3 project_busy"]);
     let decided = plan(base.clone(), &races, Timestamp(1000));
-    let (of_agent, passed) = (
-        &decided.fleet.agents[&AgentId::from("a")],
-        &decided.fleet.projects[&ProjectId::from("p")].turn.passed,
-    );
-    assert_eq!((of_agent.taken, passed.len()), (1, 0), "a race takes no place of an agent");
+    let (of_agent, turns) =
+        (&decided.fleet.agents[&AgentId::from("a")], &decided.fleet.projects[&ProjectId::from("p")].turns);
+    let turns: Vec<&str> = turns.keys().map(String::as_str).collect();
+    assert_eq!((of_agent.taken, turns), (1, vec!["p"]), "a race takes no place of an agent");
     base.projects.values_mut().for_each(|it| it.is_paused = true);
     assert_eq!(decide(&base, &races).1[0], "p1 paused");
     let held = [Waiter { is_held: true, ..waiter("p", 1, 0, Wants::Race) }];
@@ -321,6 +381,18 @@ fn place_is_good_while_its_machine_can_run_the_task() {
     fleet.machines[0].machine.draining = true;
     assert!(!fits(&fleet, gpu(), Some("m")));
     assert!(fits(&fleet, Wants::Its("m".into(), None), Some("m")));
+    for keep_off in [
+        |fleet: &mut Fleet| fleet.agents.values_mut().for_each(|it| it.is_paused = true),
+        |fleet: &mut Fleet| fleet.agents.values_mut().for_each(|it| it.limited_until = Some(Timestamp(9))),
+        |fleet: &mut Fleet| fleet.projects.values_mut().for_each(|it| it.is_paused = true),
+        |fleet: &mut Fleet| drop(fleet.agents.drain()),
+    ] {
+        let mut fleet = fleet.clone();
+        keep_off(&mut fleet);
+        assert!(!fits(&fleet, Wants::Here, None), "nothing begins there: {fleet:?}");
+    }
+    let of_another = Slot { agent_id: "other".into(), machine_id: None };
+    assert!(!still_fits(&fleet, &waiter("p", 1, 0, Wants::Here), &of_another), "the role changed hands");
 }
 
 #[test]

@@ -166,10 +166,10 @@ impl Simulated {
         change(&mut project.taken);
         if let Some(by_age) = takes {
             self.turns += 1;
-            project.turn.turn = self.turns;
-            for whose in [Some(it.agent.as_str()), machine.map(MachineId::as_str)].into_iter().flatten() {
-                let passed = project.turn.passed.entry(whose.to_owned()).or_default();
-                *passed = if by_age { 0 } else { *passed + 1 };
+            let machine = machine.map(MachineId::as_str);
+            for whose in [Some(it.project.as_str()), Some(it.agent.as_str()), machine].into_iter().flatten() {
+                let turn = project.turns.entry(whose.to_owned()).or_default();
+                *turn = turn.next(self.turns, by_age);
             }
         }
         if let Some(id) = machine {
