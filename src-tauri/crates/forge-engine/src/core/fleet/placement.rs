@@ -53,8 +53,8 @@ pub enum WaitFor {
 /// of the cap where there is one. Of equal loads the first name counts.
 pub(crate) fn least_loaded(machines: &[Candidate], labelled: &[usize]) -> Result<usize, WaitFor> {
     let of = |at: &usize| &machines[*at];
-    let fitting = labelled.iter().filter(|at| of(*at).obstacle().is_none());
-    match fitting.min_by(|a, b| of(*a).compare(of(*b))) {
+    let fitting = labelled.iter().filter(|at| of(at).obstacle().is_none());
+    match fitting.min_by(|a, b| of(a).compare(of(b))) {
         Some(at) => Ok(*at),
         None => Err(nearest_obstacle(labelled.iter().map(of)).unwrap_or(WaitFor::NoMachine)),
     }

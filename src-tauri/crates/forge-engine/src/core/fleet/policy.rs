@@ -181,7 +181,7 @@ pub(crate) fn plan(fleet: Fleet, waiters: &[Waiter], now: Timestamp) -> Plan {
             let Some((start, place)) = planning.next_of(queue, waiters, &mut decisions) else { continue };
             heads.push((planning.turn_of(&waiters[start.at], &place), start, place));
         }
-        heads.sort_by(|(turn, ..), (other, ..)| turn.cmp(other));
+        heads.sort_by_key(|(turn, ..)| *turn);
         // Where each is another's by right, it is the first one all the same.
         let first = heads.iter().position(|(turn, start, place)| {
             !planning.is_contested((*turn, &waiters[start.at], place), &mut queues, waiters, &mut decisions)
