@@ -13,7 +13,7 @@ use forge_model::agent::{Agent, Profile};
 use forge_model::ids::{AgentId, MachineId, TaskId};
 use forge_model::task::{HolderKind, WaitReason, Waiting};
 use forge_model::transition::{StepKind, StepStatus};
-use forge_store::table::{slots::Slot, steps::StepRow, tasks::TaskRow};
+use forge_store::table::{slots::Slot, steps::StepRow, tasks::TaskRow, turns::Oldest};
 use forge_store::{ReadConnection, Tx};
 
 use crate::{
@@ -48,8 +48,8 @@ pub(crate) enum Looked {
 pub(crate) struct Chosen {
     /// The machine; none is this computer.
     pub machine: Option<MachineId>,
-    /// Whether it goes to the task that had waited longest, whatever its rank.
-    pub by_age: bool,
+    /// Of whose tasks it is the one that had waited longest.
+    pub oldest: Oldest,
 }
 
 /// What makes a task that waits be looked at again, where nothing of Forge does.
@@ -84,9 +84,10 @@ pub(crate) async fn look(world: &World, id: &TaskId) -> Result<Looked> {
         return Ok(Looked::Nothing);
     };
     let mut decided = plan(read.fleet.clone(), &read.waiters(), world.now());
-    let by_age = decided.starts.iter().any(|start| start.at == at && start.by_age);
+    let start = decided.starts.iter().find(|start| start.at == at);
+    let oldest = start.map(|start| start.oldest).unwrap_or_default();
     Ok(match decided.decisions.swap_remove(at) {
-        Decision::Start(machine) => Looked::Next(Chosen { machine, by_age }),
+        Decision::Start(machine) => Looked::Next(Chosen { machine, oldest }),
         Decision::Wait(waiting) => {
             let again = looks_again(&decided.fleet, &read.asking[at].1, &waiting);
             Looked::Waits(waiting, again)
@@ -121,7 +122,7 @@ pub(crate) async fn grant(
         Some(Decision::Start(machine_id)) if machine_id == chosen.machine => {
             let slot = Slot { agent_id, machine_id };
             tx.slots_mut().take(&task, &project, &slot, world.now()).await?;
-            tx.turns_mut().end(&project, Some(&slot), chosen.by_age).await?;
+            tx.turns_mut().end(&project, Some(&slot), chosen.oldest).await?;
             Ok(None)
         }
         Some(Decision::Wait(waiting)) => Ok(Some(waiting)),
@@ -146,7 +147,14 @@ pub(crate) async fn take_place(
     }
     if let Some(kept) = kept {
         if is_place_good(world, tx, s, &kept).await? {
-            return Ok(End::Ok(Some(agent.name.clone())));
+            let Some(own) = own(tx, s).await? else { return Ok(End::Interrupted) };
+            // What a day may cost can have been reached since.
+            let Some(waiting) = obstacle_to(world, tx, &own).await? else {
+                return Ok(End::Ok(Some(agent.name.clone())));
+            };
+            needs_no_place(tx, &s.task.id, effects).await?;
+            effects.extend(waiting.until.map(Effect::WakeAt));
+            return Ok(End::Wait(waiting));
         }
         return give_back(world, tx, s, (agent, &kept), effects).await;
     }
@@ -202,7 +210,7 @@ pub(crate) async fn take_place_again(
         return Ok(stand_in_line(agent, effects));
     }
     let machine = tx.workspaces().last(&s.task.id).await?.and_then(|workspace| workspace.machine_id);
-    let chosen = Chosen { machine, by_age: false };
+    let chosen = Chosen { machine, oldest: Oldest::default() };
     let Some(own) = own(tx, s).await? else { return Ok(End::Interrupted) };
     if let Some(waiting) = obstacle_to(world, tx, &own).await? {
         effects.extend(waiting.until.map(Effect::WakeAt));
@@ -265,7 +273,7 @@ pub(crate) async fn place_without_agent(world: &World, s: &Stepping) -> Result<L
     let (fleet, waiter) = situation_of_nobody(world, &mut conn, it, of_agent.as_deref()).await?;
     let decision = plan(fleet.clone(), std::slice::from_ref(&waiter), world.now()).decisions.pop();
     Ok(match decision {
-        Some(Decision::Start(machine)) => Looked::Next(Chosen { machine, by_age: false }),
+        Some(Decision::Start(machine)) => Looked::Next(Chosen { machine, oldest: Oldest::default() }),
         Some(Decision::Wait(waiting)) => {
             let again = looks_again(&fleet, &waiter, &waiting);
             Looked::Waits(waiting, again)

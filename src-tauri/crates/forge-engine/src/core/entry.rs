@@ -112,10 +112,7 @@ fn entry_steps(
     }
     let works = (state.kind == StateKind::Active && state.role.is_some()) || state.plans();
     // A place is for an agent that this move starts.
-    let is_dispatched = [Phase::BeforeEnter, Phase::OnEnter, Phase::AfterEnter].iter().any(|phase| {
-        let mut hooks = state.hooks.phase(*phase).iter();
-        hooks.any(|hook| hook.action == Action::DispatchRoleAgent && is_asked(hook, row.audience))
-    });
+    let is_dispatched = state.dispatches_for(row.audience);
     if works {
         if is_dispatched {
             list.push(own(StepKind::Admit, Phase::BeforeEnter.as_str(), None));

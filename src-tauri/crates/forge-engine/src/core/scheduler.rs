@@ -53,16 +53,35 @@ pub(crate) struct Scheduler {
     state: Mutex<Pass>,
     /// The times at which a pass is due.
     due: Mutex<HashSet<Timestamp>>,
-    /// Tasks whose start failed, with the version that they had.
-    failed: Mutex<HashMap<TaskId, u32>>,
+    /// Tasks whose start failed, with the version that they had and how often it did.
+    failed: Mutex<HashMap<TaskId, (u32, u32)>>,
 }
 
 #[derive(Debug, Default)]
 struct Pass {
     running: bool,
     again: bool,
-    /// How many passes in a row came to no good end.
-    failures: u32,
+    /// When a pass is due because the last ones came to no good end, and how many of those there were.
+    retry: Option<(Timestamp, u32)>,
+}
+
+impl Pass {
+    /// When another pass is due after one that ended, if that has not been said yet. The more of them come to no good end
+    /// one after the other, the later it is.
+    fn retry_after(&mut self, is_well: bool, now: Timestamp) -> Option<Timestamp> {
+        if is_well {
+            self.retry = None;
+            return None;
+        }
+        let failures = match self.retry {
+            Some((at, _)) if at > now => return None,
+            Some((_, failures)) => failures + 1,
+            None => 1,
+        };
+        let at = now.plus_ms((60_000 << (failures - 1).min(4)).min(600_000));
+        self.retry = Some((at, failures));
+        Some(at)
+    }
 }
 
 /// Looks whether something can be started or woken. Cheap when nothing can.
@@ -88,15 +107,10 @@ pub(crate) fn look_for_work(world: &World) {
                 tracing::error!(%error, "failed to look for work to start");
             }
             let scheduler = world.part::<Scheduler>();
-            let failures = {
-                let mut pass = locked(&scheduler.state);
-                pass.failures = if matches!(ended, Ok(Ok(Ended::Well))) { 0 } else { pass.failures + 1 };
-                pass.failures
-            };
+            let is_well = matches!(ended, Ok(Ok(Ended::Well)));
+            let retry = locked(&scheduler.state).retry_after(is_well, world.now());
             // Where nothing else happens, nobody else would ask.
-            if failures > 0 {
-                wake_at(&world, Timestamp(world.now().0 + retry_after(failures)));
-            }
+            retry.into_iter().for_each(|at| wake_at(&world, at));
             let mut pass = locked(&scheduler.state);
             if !std::mem::take(&mut pass.again) || world.inner.shutdown.is_cancelled() {
                 pass.running = false;
@@ -135,8 +149,9 @@ pub(crate) fn wake_at(world: &World, until: Timestamp) {
 async fn run_pass(world: &World) -> Result<Ended> {
     for _ in 0..ROUNDS {
         let round = read_round(world, whose(world), Tries::First).await?;
-        if !give_places(world, &round).await {
-            return last_round(world, round).await;
+        let failed = give_places(world, &round).await;
+        if failed != Failed::ForTheFirstTime {
+            return last_round(world, (round, failed)).await;
         }
     }
     look_for_work(world);
@@ -152,24 +167,18 @@ enum Ended {
     WithFailures,
 }
 
-/// How long after so many passes with failures the next one is, in milliseconds, if nobody asks for it before.
-fn retry_after(failures: u32) -> i64 {
-    (60_000 << failures.saturating_sub(1).min(8)).min(600_000)
-}
-
 /// Tries those once more whose start failed before, then tells all others what they wait for.
-async fn last_round(world: &World, round: Round) -> Result<Ended> {
-    let round = match round.left_out {
-        0 => round,
+async fn last_round(world: &World, (round, failed): (Round, Failed)) -> Result<Ended> {
+    let (round, failed) = match round.left_out {
+        0 => (round, failed),
         _ => {
             let last = read_round(world, whose(world), Tries::All).await?;
-            give_places(world, &last).await;
-            last
+            let failed = give_places(world, &last).await;
+            (last, failed)
         }
     };
     let is_told = tell(world, &round).await;
-    let has_failed = !locked(&world.part::<Scheduler>().failed).is_empty();
-    Ok(if is_told && !has_failed { Ended::Well } else { Ended::WithFailures })
+    Ok(if is_told && failed == Failed::None { Ended::Well } else { Ended::WithFailures })
 }
 
 /// Which tasks a round decides on.
@@ -200,10 +209,11 @@ async fn read_round(world: &World, whose: Whose, tries: Tries) -> Result<Round> 
             let scheduler = world.part::<Scheduler>();
             let mut failed = locked(&scheduler.failed);
             if !failed.is_empty() {
-                let asks: HashSet<&TaskId> = asking.iter().map(|it| &it.row.id).collect();
-                failed.retain(|id, _| asks.contains(id));
+                let asks: HashMap<&TaskId, u32> =
+                    asking.iter().map(|it| (&it.row.id, it.row.version)).collect();
+                failed.retain(|id, (version, _)| asks.get(id) == Some(version));
             }
-            asking.retain(|it| failed.get(&it.row.id) != Some(&it.row.version));
+            asking.retain(|it| !failed.contains_key(&it.row.id));
         }
         let left_out = all - asking.len();
         (waiting, situation(world, &mut conn, asking).await?, left_out)
@@ -265,14 +275,30 @@ fn look_again(world: &World, again: Again) {
     }
 }
 
-/// Gives those that are next their places, first to those that are under way already: no guard is asked for them. Whether
-/// a start failed that had not before.
-async fn give_places(world: &World, round: &Round) -> bool {
+/// Which starts failed in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Failed {
+    None,
+    /// Those alone that had failed before.
+    Again,
+    ForTheFirstTime,
+}
+
+/// Gives those that are next their places, first to those that are under way already: no guard is asked for them. Those
+/// whose start failed most often are last.
+async fn give_places(world: &World, round: &Round) -> Failed {
     let (read, decided) = (&round.read, &round.decided);
-    let mut has_failed = false;
+    let mut starts: Vec<_> = decided.starts.iter().collect();
+    {
+        let scheduler = world.part::<Scheduler>();
+        let failed = locked(&scheduler.failed);
+        let tries = |at: usize| failed.get(&read.asking[at].0.row.id).map_or(0, |(_, tries)| *tries);
+        starts.sort_by_key(|start| tries(start.at));
+    }
+    let mut worst = Failed::None;
     let mut guarded_starts = 0;
     for is_begun in [true, false] {
-        for start in &decided.starts {
+        for start in &starts {
             let (it, _) = &read.asking[start.at];
             let Some(Decision::Start(machine)) = decided.decisions.get(start.at) else { continue };
             if it.is_begun != is_begun {
@@ -282,14 +308,14 @@ async fn give_places(world: &World, round: &Round) -> bool {
             if !is_begun && it.has_guards() {
                 guarded_starts += 1;
                 if guarded_starts > GUARDED_STARTS {
-                    // Those that failed before are in the way of nobody: they are tried again when something changes.
+                    // Those that failed before are in the way of nobody: the others of them come first the next time.
                     if round.tries == Tries::First {
                         look_for_work(world);
                     }
                     continue;
                 }
             }
-            let chosen = Chosen { machine: machine.clone(), by_age: start.by_age };
+            let chosen = Chosen { machine: machine.clone(), oldest: start.oldest };
             let given = if is_begun {
                 go_on(world, it, &chosen).await
             } else {
@@ -301,14 +327,17 @@ async fn give_places(world: &World, round: &Round) -> bool {
                 Ok(Meant::Given) => drop(locked(&world.part::<Scheduler>().failed).remove(&it.row.id)),
                 Err(_) => {
                     let scheduler = world.part::<Scheduler>();
-                    let before = locked(&scheduler.failed).insert(it.row.id.clone(), it.row.version);
-                    has_failed |= before != Some(it.row.version);
+                    let mut failed = locked(&scheduler.failed);
+                    let (version, tries) = failed.entry(it.row.id.clone()).or_default();
+                    let is_known = *tries > 0 && *version == it.row.version;
+                    (*version, *tries) = (it.row.version, if is_known { *tries + 1 } else { 1 });
+                    worst = worst.max(if is_known { Failed::Again } else { Failed::ForTheFirstTime });
                     log(it, given.map(drop));
                 }
             }
         }
     }
-    has_failed
+    worst
 }
 
 /// What became of a place that was meant for a task.
@@ -439,7 +468,7 @@ async fn start_by_itself(world: &World, it: &Asking, chosen: &Chosen) -> Result<
                 Reserved::Given => Meant::Given,
                 Reserved::AsksForNone => {
                     if it.is_raced {
-                        tx.turns_mut().end(&now.project_id, None, chosen.by_age).await?;
+                        tx.turns_mut().end(&now.project_id, None, chosen.oldest).await?;
                     }
                     Meant::Free
                 }

@@ -111,9 +111,12 @@ pub(crate) async fn dispatch(
     if let Some(open) = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?.first() {
         return Ok(End::Ok(Some(format!("run {} is already active", open.execution.id))));
     }
-    let place = tx.slots().of(&s.task.id).await?;
-    if place.as_ref().is_none_or(|place| place.agent_id != agent.id) {
-        // It was on hold since it had one, or its role has changed hands.
+    let is_good = match tx.slots().of(&s.task.id).await? {
+        Some(place) => core::admission::is_place_good(world, tx, s, &place).await?,
+        None => false,
+    };
+    if !is_good {
+        // Since it had one it was on hold, its role changed hands, or its agent or project was paused.
         core::admission::needs_no_place(tx, &s.task.id, effects).await?;
         let place = core::admission::take_place_again(world, tx, s, &agent, effects).await?;
         if !matches!(place, End::Ok(_)) {

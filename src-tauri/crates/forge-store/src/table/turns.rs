@@ -20,10 +20,22 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// After a place that went `by_age` or not.
-    pub const fn next(self, turn: u64, by_age: bool) -> Self {
-        Self { turn, passed: if by_age { 0 } else { self.passed + 1 } }
+    /// After one more place, which went to the task that had waited longest there, or to another one.
+    pub const fn next(self, turn: u64, is_oldest: bool) -> Self {
+        Self { turn, passed: if is_oldest { 0 } else { self.passed + 1 } }
     }
+}
+
+/// Of whose tasks the one that is given a place had waited longest: of those of its project that could have had a place of
+/// the project, of the agent, and on the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Oldest {
+    /// Of all of the project.
+    pub of_project: bool,
+    /// Of those that the agent works on.
+    pub of_agent: bool,
+    /// Of those that would be on the machine.
+    pub on_machine: bool,
 }
 
 impl Turns<'_> {
@@ -55,12 +67,16 @@ impl TurnsMut<'_> {
         &mut self,
         project: &ProjectId,
         slot: Option<&Slot>,
-        by_age: bool,
+        oldest: Oldest,
     ) -> Result<(), StoreError> {
         let turn: i64 = sqlx::query_scalar("SELECT coalesce(max(turn), 0) + 1 FROM turns")
             .fetch_one(self.tx.sqlite())
             .await?;
-        for whose in keys(project, slot) {
+        let agent = slot.map(|slot| (slot.agent_id.as_str(), oldest.of_agent));
+        let machine =
+            slot.and_then(|slot| slot.machine_id.as_ref()).map(|id| (id.as_str(), oldest.on_machine));
+        let own = Some((project.as_str(), oldest.of_project));
+        for (whose, is_oldest) in [own, agent, machine].into_iter().flatten() {
             sqlx::query(
                 "INSERT INTO turns (project_id, whose, turn, passed) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT (project_id, whose) DO UPDATE SET turn = ?3, passed = iif(?4 = 0, 0, passed + 1)",
@@ -68,19 +84,12 @@ impl TurnsMut<'_> {
             .bind(project.as_str())
             .bind(whose)
             .bind(turn)
-            .bind(i32::from(!by_age))
+            .bind(i32::from(!is_oldest))
             .execute(self.tx.sqlite())
             .await?;
         }
         Ok(())
     }
-}
-
-/// Whose a place is: the project's, the agent's, and the machine's.
-fn keys<'a>(project: &'a ProjectId, slot: Option<&'a Slot>) -> impl Iterator<Item = &'a str> {
-    let agent = slot.map(|slot| slot.agent_id.as_str());
-    let machine = slot.and_then(|slot| slot.machine_id.as_ref()).map(|id| id.as_str());
-    [Some(project.as_str()), agent, machine].into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -89,11 +98,12 @@ mod tests {
     use crate::testing::seeded;
 
     #[tokio::test]
-    async fn turn_is_counted_for_the_agent_the_machine_and_the_project_and_one_by_age_begins_anew_there() {
+    async fn turn_is_counted_for_the_agent_the_machine_and_the_project_and_begins_anew_where_the_oldest_was_given_it()
+     {
         let mut tx = seeded().await;
         let on = |machine: Option<&str>| Slot { agent_id: "a".into(), machine_id: machine.map(Into::into) };
         for (project, machine) in [("p", Some("m")), ("q", None), ("p", Some("n"))] {
-            tx.turns_mut().end(&project.into(), Some(&on(machine)), false).await.unwrap();
+            tx.turns_mut().end(&project.into(), Some(&on(machine)), Oldest::default()).await.unwrap();
         }
         let turns = |all: &[(&str, u64, u32)]| {
             let turn = |(whose, turn, passed): &(&str, u64, u32)| {
@@ -104,9 +114,10 @@ mod tests {
         let p = turns(&[("p", 3, 2), ("a", 3, 2), ("m", 1, 1), ("n", 3, 1)]);
         let all = tx.turns().all().await.unwrap();
         assert_eq!(all, HashMap::from([("q".into(), turns(&[("q", 2, 1), ("a", 2, 1)])), ("p".into(), p)]));
-        tx.turns_mut().end(&"p".into(), Some(&on(Some("n"))), true).await.unwrap();
-        tx.turns_mut().end(&"p".into(), None, false).await.unwrap();
-        let p = turns(&[("p", 5, 1), ("a", 4, 0), ("m", 1, 1), ("n", 4, 0)]);
+        let oldest = Oldest { of_agent: true, on_machine: true, of_project: false };
+        tx.turns_mut().end(&"p".into(), Some(&on(Some("n"))), oldest).await.unwrap();
+        tx.turns_mut().end(&"p".into(), None, Oldest::default()).await.unwrap();
+        let p = turns(&[("p", 5, 4), ("a", 4, 0), ("m", 1, 1), ("n", 4, 0)]);
         assert_eq!(tx.turns().all().await.unwrap().get(&"p".into()), Some(&p), "elsewhere it is still owed");
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! - Within a project: what was begun before what was not; then by priority, which rises by a level with each day of
 //!   waiting, by at most [`RAISE_MOST`]; then by age. After [`BY_RANK`] places of the project, of an agent, or on a
-//!   machine, in a row that went by this order, the next such place goes to the task that has waited longest of those
-//!   that can have it, if it has waited for more than a day. Each of them counts for itself: what other agents and
-//!   machines give does not change what is owed by one.
+//!   machine, in a row that did not go to the task that had waited longest of those that could have had them, the next
+//!   such place goes to it, if it has waited for more than a day. Each of the three counts for itself: what is owed by
+//!   one is given by no other.
 //! - Between projects: the one with the fewest places of the task's agent or on its machine, whichever are more, and of
 //!   equals the one that was given something of that agent, or on that machine, the longest ago. What it is given
 //!   elsewhere does not matter there, nor does the age of a task: a project whose first task wants something else is
@@ -17,7 +17,7 @@ use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::machine::Machine;
 use forge_model::task::{WaitReason, Waiting};
 use forge_model::time::Timestamp;
-use forge_store::table::turns::Turn;
+use forge_store::table::turns::{Oldest, Turn};
 
 use super::placement::{Candidate, least_loaded, waiting};
 pub(crate) use fits::{is_spent_for, still_fits, unreachable_for};
@@ -32,8 +32,8 @@ const DAY: i64 = 24 * 3_600_000;
 /// By how many levels of priority age raises a task at most.
 const RAISE_MOST: i64 = 2;
 
-/// How many places of a project, of an agent, or on a machine, in a row go by rank while a task of the project that could
-/// have them has waited for more than a day.
+/// How many places of a project, of an agent, or on a machine, in a row go to others than the task of the project that has
+/// waited longest of those that could have them, if it has waited for more than a day.
 const BY_RANK: u32 = 3;
 
 /// What is there and what of it is taken.
@@ -154,8 +154,10 @@ pub(crate) enum Decision {
 pub(crate) struct Start {
     /// Whose it is, among those that wait.
     pub at: usize,
-    /// Whether it went to the task that had waited longest, whatever its rank.
+    /// Whether it went to a task because of its age, whatever its rank.
     pub by_age: bool,
+    /// Of whose tasks that one had waited longest.
+    pub oldest: Oldest,
 }
 
 /// The decision for all.
@@ -183,14 +185,14 @@ pub(crate) fn plan(fleet: Fleet, waiters: &[Waiter], now: Timestamp) -> Plan {
         }
         heads.sort_by_key(|(turn, ..)| *turn);
         // Where each is another's by right, it is the first one all the same.
-        let first = heads.iter().position(|(turn, start, place)| {
-            !planning.is_contested((*turn, &waiters[start.at], place), &mut queues, waiters, &mut decisions)
+        let first = heads.iter().position(|(_, start, place)| {
+            !planning.is_contested((&waiters[start.at], place), &mut queues, waiters, &mut decisions)
         });
         if heads.is_empty() {
             break;
         }
         let (_, start, place) = heads.swap_remove(first.unwrap_or(0));
-        planning.take(&waiters[start.at], start.by_age, &place);
+        planning.take(&waiters[start.at], start.oldest, &place);
         decisions[start.at] = Some(Decision::Start(planning.machine_of(place)));
         starts.push(start);
     }
@@ -201,6 +203,7 @@ pub(crate) fn plan(fleet: Fleet, waiters: &[Waiter], now: Timestamp) -> Plan {
 }
 
 /// Where a task can be given a place.
+#[derive(Clone)]
 enum Place {
     /// It needs none.
     Nowhere,
@@ -219,6 +222,8 @@ struct Planning<'w> {
     chosen: HashMap<&'w [String], Result<usize, Waiting>>,
     /// The machines that have all labels of a list.
     labelled: HashMap<&'w [String], Vec<usize>>,
+    /// Where each machine is in the fleet.
+    index: HashMap<MachineId, usize>,
     next_turn: u64,
 }
 
@@ -235,7 +240,9 @@ impl<'w> Planning<'w> {
         }
         let next_turn =
             fleet.projects.values().flat_map(|it| it.turns.values()).map(|it| it.turn).max().unwrap_or(0) + 1;
-        Self { fleet, chosen: HashMap::new(), labelled, next_turn }
+        let id = |(at, it): (usize, &Candidate)| (it.machine.id.clone(), at);
+        let index = fleet.machines.iter().enumerate().map(id).collect();
+        Self { fleet, chosen: HashMap::new(), labelled, index, next_turn }
     }
 
     /// The task of a project that is next, with its place. Whatever cannot be given one is decided on: places only become
@@ -246,18 +253,30 @@ impl<'w> Planning<'w> {
         waiters: &'w [Waiter],
         decisions: &mut [Option<Decision>],
     ) -> Option<(Start, Place)> {
-        let mut oldest: Option<(usize, Place)> = None;
+        let mut old: Vec<(usize, Place)> = Vec::new();
         for list in &mut queue.by_age {
-            let Some((at, place)) = self.first_of(list, waiters, decisions) else { continue };
-            let age = |at: usize| (waiters[at].since, waiters[at].rank, &waiters[at].task);
-            let is_older = oldest.as_ref().is_none_or(|(other, _)| age(at) < age(*other));
-            if is_older && self.is_owed(&waiters[at], &place) {
-                oldest = Some((at, place));
-            }
+            old.extend(self.first_of(list, waiters, decisions));
         }
-        let by_age = oldest.is_some();
-        let (at, place) = oldest.or_else(|| self.first_of(&mut queue.by_rank, waiters, decisions))?;
-        Some((Start { at, by_age }, place))
+        old.sort_by_key(|(at, _)| (waiters[*at].since, waiters[*at].rank, &waiters[*at].task));
+        let owed = old.iter().find(|(at, place)| self.is_owed(&waiters[*at], place));
+        let by_age = owed.is_some();
+        let (at, place) = match owed {
+            Some((at, place)) => (*at, place.clone()),
+            None => self.first_of(&mut queue.by_rank, waiters, decisions)?,
+        };
+        let [agent, machine] = self.whose(&waiters[at], &place);
+        let first = |is_meant: &dyn Fn(&(usize, Place)) -> bool| {
+            old.iter().find(|it| is_meant(it)).is_some_and(|(first, _)| *first == at)
+        };
+        let shares = |which: usize, whose: Option<&str>, (other, its): &(usize, Place)| {
+            whose.is_some() && self.whose(&waiters[*other], its)[which] == whose
+        };
+        let oldest = Oldest {
+            of_project: first(&|_| true),
+            of_agent: first(&|it| shares(0, agent, it)),
+            on_machine: first(&|it| shares(1, machine, it)),
+        };
+        Some((Start { at, by_age, oldest }, place))
     }
 
     /// The first task of a list that can be given a place.
@@ -279,42 +298,67 @@ impl<'w> Planning<'w> {
         None
     }
 
-    /// Whether another project has the better claim on the agent or the machine that a task would be given.
+    /// Whether another project has the better claim on the agent, or on the machine, that a task would be given: one that
+    /// was given less of it, or as much and longer ago, and has a task that can have it now.
     fn is_contested(
         &mut self,
-        (turn, waiter, place): (Precedence<'w>, &'w Waiter, &Place),
+        (waiter, place): (&'w Waiter, &Place),
         queues: &mut [Queue],
         waiters: &'w [Waiter],
         decisions: &mut [Option<Decision>],
     ) -> bool {
-        let place_of = |planning: &Self, place: &Place| match place {
-            Place::On(at) => Some(planning.fleet.machines[*at].machine.id.clone()),
-            Place::Nowhere | Place::Here | Place::Gone(_) => None,
-        };
-        let machine = place_of(self, place);
-        if matches!(place, Place::Nowhere) {
+        let [Some(agent), machine] = self.whose(waiter, place).map(|whose| whose.map(str::to_owned)) else {
             return false;
-        }
-        for list in queues.iter_mut().flat_map(|queue| &mut queue.of_kind) {
-            let Some(other) = list.last().map(|at| &waiters[*at]) else { continue };
-            let may_meet = other.agent == waiter.agent
-                || match &other.wants {
-                    Wants::Race | Wants::Here => false,
-                    Wants::Labels(_) => machine.is_some(),
-                    Wants::Its(id, _) => machine.as_ref() == Some(id),
-                };
-            if other.project == waiter.project || other.wants == Wants::Race || !may_meet {
+        };
+        let its_machine = machine.as_deref().map(MachineId::from);
+        for queue in queues {
+            let Some(other) = queue.by_rank.last().map(|at| &waiters[*at].project) else { continue };
+            if *other == waiter.project {
                 continue;
             }
-            let Some((at, its)) = self.first_of(list, waiters, decisions) else { continue };
-            let meets =
-                waiters[at].agent == waiter.agent || (machine.is_some() && place_of(self, &its) == machine);
-            let (share, last, ..) = self.turn_of(&waiters[at], &its);
-            if meets && (share, last) < (turn.0, turn.1) {
-                return true;
+            let on_agent = self.claim_on_agent(other, &waiter.agent)
+                < self.claim_on_agent(&waiter.project, &waiter.agent);
+            let on_machine = its_machine.as_ref().is_some_and(|id| {
+                self.claim_on_machine(other, id) < self.claim_on_machine(&waiter.project, id)
+            });
+            for list in &mut queue.of_kind {
+                let Some(first) = list.last().map(|at| &waiters[*at]) else { continue };
+                let may_meet = match &first.wants {
+                    Wants::Race => false,
+                    _ if first.agent.as_str() == agent => on_agent,
+                    Wants::Here => false,
+                    Wants::Labels(_) => on_machine,
+                    Wants::Its(id, _) => on_machine && its_machine.as_ref() == Some(id),
+                };
+                if !may_meet {
+                    continue;
+                }
+                let Some((at, its)) = self.first_of(list, waiters, decisions) else { continue };
+                let [_, there] = self.whose(&waiters[at], &its);
+                if waiters[at].agent.as_str() == agent || there == machine.as_deref() {
+                    return true;
+                }
             }
         }
         false
+    }
+
+    /// What a project has of an agent, and when it was given something of it last; the lowest is next.
+    fn claim_on_agent(&self, project: &ProjectId, agent: &AgentId) -> (u32, u64) {
+        let share = self.fleet.agents.get(agent).and_then(|it| it.of_projects.get(project));
+        (share.copied().unwrap_or(0), self.turn(project, agent.as_str()))
+    }
+
+    /// The same of a machine.
+    fn claim_on_machine(&self, project: &ProjectId, machine: &MachineId) -> (u32, u64) {
+        let share = self.fleet.on_machines.get(&(machine.clone(), project.clone()));
+        (share.copied().unwrap_or(0), self.turn(project, machine.as_str()))
+    }
+
+    /// When a project was given something last of an agent, of a machine, or at all.
+    fn turn(&self, project: &ProjectId, whose: &str) -> u64 {
+        let turns = self.fleet.projects.get(project).map(|project| &project.turns);
+        turns.and_then(|turns| turns.get(whose)).map_or(0, |it| it.turn)
     }
 
     /// Whether a place is one that goes to the task of its project that has waited longest.
@@ -335,13 +379,11 @@ impl<'w> Planning<'w> {
         [Some(waiter.agent.as_str()), machine]
     }
 
-    /// When a project was given something of the agent, or on the machine, whichever is the longer ago. What a project
-    /// was given elsewhere keeps it from neither.
+    /// When a project was given something of the agent, or on the machine, whichever is the longer ago.
     fn last_turn(&self, waiter: &Waiter, place: &Place) -> u64 {
-        let Some(project) = self.fleet.projects.get(&waiter.project) else { return 0 };
-        let turn = |whose: &str| project.turns.get(whose).map_or(0, |it| it.turn);
-        let earliest = self.whose(waiter, place).into_iter().flatten().map(turn).min();
-        earliest.unwrap_or_else(|| turn(waiter.project.as_str()))
+        let whose = self.whose(waiter, place).into_iter().flatten();
+        let earliest = whose.map(|whose| self.turn(&waiter.project, whose)).min();
+        earliest.unwrap_or_else(|| self.turn(&waiter.project, waiter.project.as_str()))
     }
 
     /// Where a task can be given a place now.
@@ -402,14 +444,18 @@ impl<'w> Planning<'w> {
 
     fn its_machine(&self, id: &MachineId, contact: Option<&Machine>) -> Result<Place, Waiting> {
         let Some(at) = self.index_of(id) else { return Ok(Place::Gone(id.clone())) };
-        let mut its = self.fleet.machines[at].clone();
-        if let Some(contact) = contact {
-            its = Candidate { runs: its.runs, today: its.today, ..Candidate::from(contact.clone()) };
-        }
-        its.machine.draining = false;
+        let there = &self.fleet.machines[at];
+        let own = contact.map(|contact| Candidate {
+            runs: there.runs,
+            today: there.today,
+            ..Candidate::from(contact.clone())
+        });
+        let its = own.as_ref().unwrap_or(there);
         match its.obstacle_to_its_own() {
             None => Ok(Place::On(at)),
             Some(obstacle) => {
+                let mut its = its.clone();
+                its.machine.draining = false;
                 let name = [its.machine.name.clone()];
                 Err(self.until_tomorrow(waiting(&name, &[its], obstacle)))
             }
@@ -440,7 +486,7 @@ impl<'w> Planning<'w> {
     }
 
     fn index_of(&self, id: &MachineId) -> Option<usize> {
-        self.fleet.machines.iter().position(|it| it.machine.id == *id)
+        self.index.get(id).copied()
     }
 
     fn turn_of(&self, waiter: &'w Waiter, place: &Place) -> Precedence<'w> {
@@ -460,14 +506,17 @@ impl<'w> Planning<'w> {
         (share, self.last_turn(waiter, place), waiter.rank, &waiter.project)
     }
 
-    fn take(&mut self, waiter: &Waiter, by_age: bool, place: &Place) {
-        let whose = self.whose(waiter, place).map(|whose| whose.map(str::to_owned));
+    fn take(&mut self, waiter: &Waiter, oldest: Oldest, place: &Place) {
+        let [agent, machine] = self.whose(waiter, place).map(|whose| whose.map(str::to_owned));
         if let Some(project) = self.fleet.projects.get_mut(&waiter.project) {
             // A race counts, too, in this pass: its entries ask in the next one.
             project.taken += 1;
-            for whose in whose.into_iter().flatten().chain([waiter.project.as_str().to_owned()]) {
+            let own = Some((waiter.project.as_str().to_owned(), oldest.of_project));
+            let agent = agent.map(|agent| (agent, oldest.of_agent));
+            let machine = machine.map(|machine| (machine, oldest.on_machine));
+            for (whose, is_oldest) in [own, agent, machine].into_iter().flatten() {
                 let turn = project.turns.entry(whose).or_default();
-                *turn = turn.next(self.next_turn, by_age);
+                *turn = turn.next(self.next_turn, is_oldest);
             }
             self.next_turn += 1;
         }

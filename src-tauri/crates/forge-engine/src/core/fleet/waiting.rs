@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use forge_model::ids::{AgentId, ProjectId, TaskId};
 use forge_model::task::WaitReason;
 use forge_model::transition::StepKind;
-use forge_model::workflow::{Action, State};
+use forge_model::workflow::{Action, Audience, State};
 use forge_store::ReadConnection;
 use forge_store::table::tasks::QueuedTask;
 
@@ -91,9 +91,9 @@ pub(crate) async fn who_waits(world: &World, conn: &mut ReadConnection, whose: W
 
 /// Whether tasks of a project are started where no person does.
 pub(crate) fn starts_by_itself(context: &ProjectContext) -> bool {
-    let initial = context.workflow.initial();
-    context.settings.auto_start
-        && initial.is_some_and(|initial| context.workflow.claim_target(&initial.name).is_some())
+    let target = context.workflow.initial().and_then(|initial| context.workflow.claim_target(&initial.name));
+    // Where only a person's move starts the agent, nothing would begin.
+    context.settings.auto_start && target.is_some_and(|target| target.dispatches_for(Audience::AgentOnly))
 }
 
 /// What a task that is under way is to a pass.

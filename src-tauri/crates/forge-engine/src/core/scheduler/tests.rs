@@ -6,7 +6,9 @@ use forge_model::ids::{AgentId, ProjectId};
 use forge_model::machine::fleet::PlacementVerdict;
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder, WaitReason};
 use forge_model::transition::StepKind;
-use forge_store::table::{executions::ExecutionRow, slots::Slot, steps::StepRow, tasks::TaskRow};
+use forge_store::table::{
+    executions::ExecutionRow, slots::Slot, steps::StepRow, tasks::TaskRow, turns::Oldest,
+};
 use serde_json::Value;
 
 use super::*;
@@ -169,7 +171,7 @@ async fn start_whose_place_is_taken_meanwhile_leaves_nothing_behind() {
     let day = 24 * 3_600_000;
     rows.task("late", None, |row| row.status_since = Timestamp(row.status_since.0 - 3 * day)).await;
     rows.task("next", None, |row| row.priority = 9).await;
-    let chosen = Chosen { machine: None, by_age: true };
+    let chosen = Chosen { machine: None, oldest: Oldest { of_project: true, ..Oldest::default() } };
     let asking = rows.waiting(Whose::Everyones).await.asking;
     let of = |id: &str| asking.iter().find(|it| it.row.id.as_str() == id).unwrap();
     // Whatever is ranked before it, and though the move makes it young again.
@@ -188,7 +190,7 @@ async fn place_is_given_once_to_a_task_that_still_asks_for_it() {
     let rows = Rows::new(Work::Nothing).await;
     rows.task("raced", Some(StepKind::Race), busy).await;
     rows.task("waits", Some(StepKind::Admit), busy).await;
-    let chosen = Chosen { machine: None, by_age: false };
+    let chosen = Chosen { machine: None, oldest: Oldest::default() };
     let waiting = rows.waiting(Whose::Everyones).await;
     assert_eq!(waiting.to_wake.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["raced"]);
     let [it] = &waiting.asking[..] else { panic!("{} ask", waiting.asking.len()) };
@@ -216,7 +218,7 @@ async fn project_that_changes_while_a_pass_gives_places_counts_as_it_is_then() {
     rows.task("queued", None, |_| {}).await;
     let asking = rows.waiting(Whose::Everyones).await.asking;
     let of = |id: &str| asking.iter().find(|it| it.row.id.as_str() == id).unwrap();
-    let chosen = Chosen { machine: None, by_age: false };
+    let chosen = Chosen { machine: None, oldest: Oldest::default() };
     let given = async || {
         let begun = go_on(&rows.world, of("begun"), &chosen).await.unwrap();
         (begun, start_by_itself(&rows.world, of("queued"), &chosen).await.unwrap())
@@ -311,7 +313,7 @@ async fn start_that_fails_keeps_its_place_from_nobody() {
     rows.task("fails", None, |row| row.priority = 9).await;
     rows.task("next", None, |_| {}).await;
     let version = rows.row("fails").await.version;
-    locked(&rows.world.part::<Scheduler>().failed).insert("fails".into(), version);
+    locked(&rows.world.part::<Scheduler>().failed).insert("fails".into(), (version, 1));
     let first = read_round(&rows.world, Whose::Everyones, Tries::First).await.unwrap();
     assert_eq!(first.left_out, 1);
     let starts: Vec<_> =
@@ -320,7 +322,7 @@ async fn start_that_fails_keeps_its_place_from_nobody() {
     let last = read_round(&rows.world, Whose::Everyones, Tries::All).await.unwrap();
     assert_eq!((last.left_out, last.read.asking.len()), (0, 2));
     // Once it changes, it is tried as all others are.
-    locked(&rows.world.part::<Scheduler>().failed).insert("fails".into(), version + 1);
+    locked(&rows.world.part::<Scheduler>().failed).insert("fails".into(), (version + 1, 1));
     assert_eq!(read_round(&rows.world, Whose::Everyones, Tries::First).await.unwrap().left_out, 0);
     rows.stop().await;
 }
@@ -412,7 +414,7 @@ async fn race_begins_while_the_agent_of_its_task_is_busy() {
     let told = preview::placement(&rows.world, &"raced".into()).await.unwrap();
     assert_eq!(told.verdict, PlacementVerdict::Starts, "{told:?}");
     assert!(told.reason.contains("its race would begin"), "{told:?}");
-    let chosen = Chosen { machine: None, by_age: false };
+    let chosen = Chosen { machine: None, oldest: Oldest::default() };
     assert_eq!(start_by_itself(&rows.world, it, &chosen).await.unwrap(), Meant::Free);
     let mut conn = rows.world.store().read().await.unwrap();
     let next = conn.steps().next(&"raced".into()).await.unwrap().map(|step| step.kind);
@@ -511,7 +513,14 @@ async fn move_that_starts_no_agent_asks_for_no_place() {
 }
 
 #[test]
-fn passes_with_failures_are_repeated_ever_later() {
-    let after: Vec<i64> = [1, 2, 3, 4, 5, 40].map(retry_after).to_vec();
-    assert_eq!(after, [60_000, 120_000, 240_000, 480_000, 600_000, 600_000]);
+fn passes_that_fail_are_repeated_ever_later_and_by_one_timer() {
+    let mut pass = Pass::default();
+    let mut after = |is_well: bool, now: i64| pass.retry_after(is_well, Timestamp(now)).map(|at| at.0 - now);
+    assert_eq!(after(false, 0), Some(60_000));
+    // Whatever else asks for passes meanwhile.
+    assert_eq!((after(false, 1), after(false, 59_999)), (None, None));
+    assert_eq!(after(false, 60_000), Some(120_000));
+    assert_eq!((after(false, 180_000), after(false, 420_000)), (Some(240_000), Some(480_000)));
+    assert_eq!((after(false, 900_000), after(false, 1_500_000)), (Some(600_000), Some(600_000)));
+    assert_eq!((after(true, 1_500_001), after(false, 1_500_002)), (None, Some(60_000)));
 }

@@ -1,6 +1,6 @@
 //! The tasks of each project in the orders in which they are asked whether they can be given a place.
 
-use std::{cmp::Reverse, collections::HashMap};
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::time::Timestamp;
@@ -18,13 +18,13 @@ pub(super) struct Queue {
 
 /// The queues of all projects that tasks wait in.
 pub(super) fn queues(waiters: &[Waiter], now: Timestamp) -> Vec<Queue> {
-    let mut by_project: HashMap<&ProjectId, Vec<usize>> = HashMap::new();
+    let mut by_project: BTreeMap<&ProjectId, Vec<usize>> = BTreeMap::new();
     for (at, waiter) in waiters.iter().enumerate() {
         by_project.entry(&waiter.project).or_default().push(at);
     }
     let queue = |mut by_rank: Vec<usize>| {
         by_rank.sort_by_key(|at| Reverse((waiters[*at].rank, &waiters[*at].task)));
-        let mut of_kind: HashMap<(&AgentId, Kind<'_>), Vec<usize>> = HashMap::new();
+        let mut of_kind: BTreeMap<(&AgentId, Kind<'_>), Vec<usize>> = BTreeMap::new();
         for at in &by_rank {
             of_kind.entry((&waiters[*at].agent, Kind::of(&waiters[*at]))).or_default().push(*at);
         }
@@ -41,7 +41,7 @@ pub(super) fn queues(waiters: &[Waiter], now: Timestamp) -> Vec<Queue> {
 }
 
 /// What tasks of an agent have in common that are given the same place.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Kind<'w> {
     Race,
     Here,

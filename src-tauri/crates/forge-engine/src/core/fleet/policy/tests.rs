@@ -188,6 +188,67 @@ fn project_that_is_busy_with_other_agents_is_passed_for_ever_by_none() {
 }
 
 #[test]
+fn projects_share_an_agent_whose_work_of_one_of_them_is_on_many_machines() {
+    let machines: Vec<Candidate> = (0..20).map(|n| machine(&format!("m{n:02}"), &[], None)).collect();
+    let mut fleet = fleet(machines, 1);
+    let mut given = 0;
+    for round in 0..40_u32 {
+        let mut waiters: Vec<Waiter> = (0..20)
+            .map(|n| waiter("p", 100 + n, 0, Wants::Its(MachineId(format!("m{n:02}")), None)))
+            .collect();
+        waiters.push(waiter("q", 200 + round, 0, Wants::Here));
+        let decided = plan(fleet, &waiters, Timestamp(1000));
+        let [start] = decided.starts[..] else { panic!("one place, {:?}", decided.starts) };
+        given += u32::from(start.at < 20);
+        fleet = decided.fleet;
+        fleet.agents.values_mut().for_each(|it| (it.taken, it.of_projects) = (0, HashMap::new()));
+        fleet.projects.values_mut().for_each(|it| it.taken = 0);
+        fleet.machines.iter_mut().for_each(|it| it.runs = 0);
+        fleet.on_machines.clear();
+    }
+    assert_eq!(given, 20);
+}
+
+#[test]
+fn what_is_owed_by_a_project_is_given_by_no_debt_of_an_agent_or_a_machine() {
+    // One place of the project. Others that are old are always owed something by `a`, and by the machines.
+    let mut fleet = fleet(vec![machine("m", &["m"], None), machine("n", &["n"], None)], 9);
+    for agent in ["b", "c"] {
+        fleet.agents.insert(agent.into(), AgentPlaces { most: 9, ..AgentPlaces::default() });
+    }
+    fleet.projects.values_mut().for_each(|it| it.most = 1);
+    let old = |number: u32, days: i64, agent: &str, wants: Wants| {
+        let since = Timestamp(-days * DAY);
+        let rank = Rank::of(false, -9, (since, Timestamp(1000)), (None, number));
+        Waiter { since, rank, agent: agent.into(), ..waiter("p", number, 0, wants) }
+    };
+    for place in 1.. {
+        assert!(place <= BY_RANK + 1, "it is passed for ever");
+        let waiters = [
+            old(1, 9, "b", Wants::Here),
+            waiter("p", 100 + place, 90, labels(&["m"])),
+            old(200 + place, 3, "a", labels(&["n"])),
+            old(300 + place, 2, "c", labels(&["m"])),
+        ];
+        let decided = plan(fleet, &waiters, Timestamp(1000));
+        let [start] = decided.starts[..] else { panic!("one place, {:?}", decided.starts) };
+        if start.at == 0 {
+            break;
+        }
+        fleet = decided.fleet;
+        // What the agent and the machine owe is due long since.
+        let turns = &mut fleet.projects.get_mut(&"p".into()).unwrap().turns;
+        for whose in ["a", "m", "n"] {
+            turns.entry(whose.to_owned()).or_default().passed = 9;
+        }
+        fleet.agents.values_mut().for_each(|it| (it.taken, it.of_projects) = (0, HashMap::new()));
+        fleet.projects.values_mut().for_each(|it| it.taken = 0);
+        fleet.machines.iter_mut().for_each(|it| it.runs = 0);
+        fleet.on_machines.clear();
+    }
+}
+
+#[test]
 fn task_whose_agent_is_given_nothing_is_owed_a_place_of_its_project_and_so_is_a_race() {
     // The project has one place, and always a task of another agent that is more urgent than age can raise any other.
     for wants in [Wants::Here, Wants::Race] {

@@ -99,14 +99,14 @@ impl Simulated {
         }
         let decided = plan(self.fleet.clone(), &self.waiting, Timestamp(self.now));
         let mut started = BTreeSet::new();
-        for Start { at, by_age } in decided.starts {
+        for Start { at, by_age, oldest } in decided.starts {
             let it = self.waiting[at].clone();
             assert!(!it.is_held && !it.is_open, "{} may not start", it.task);
             self.by_age += u32::from(by_age);
             let Decision::Start(machine) = &decided.decisions[at] else { panic!("{at} does not start") };
             assert!(started.insert(at), "started twice in one pass");
             assert!(!self.running.contains_key(&it.task) && !self.done.contains(&it.task), "started twice");
-            self.count(&it, machine.as_ref(), Some(by_age));
+            self.count(&it, machine.as_ref(), Some(oldest));
             let over = self.now + 1 + i64::try_from(self.rng.next(3_600_000)).unwrap_or(0);
             self.running.insert(it.task.clone(), (it, machine.clone(), over));
         }
@@ -159,17 +159,19 @@ impl Simulated {
         }
     }
 
-    fn count(&mut self, it: &Waiter, machine: Option<&MachineId>, takes: Option<bool>) {
+    fn count(&mut self, it: &Waiter, machine: Option<&MachineId>, takes: Option<Oldest>) {
         let change = |count: &mut u32| *count = if takes.is_some() { *count + 1 } else { *count - 1 };
         change(&mut self.fleet.agents.get_mut(&it.agent).unwrap().taken);
         let project = self.fleet.projects.get_mut(&it.project).unwrap();
         change(&mut project.taken);
-        if let Some(by_age) = takes {
+        if let Some(oldest) = takes {
             self.turns += 1;
-            let machine = machine.map(MachineId::as_str);
-            for whose in [Some(it.project.as_str()), Some(it.agent.as_str()), machine].into_iter().flatten() {
+            let own = Some((it.project.as_str(), oldest.of_project));
+            let agent = Some((it.agent.as_str(), oldest.of_agent));
+            let machine = machine.map(|id| (id.as_str(), oldest.on_machine));
+            for (whose, is_oldest) in [own, agent, machine].into_iter().flatten() {
                 let turn = project.turns.entry(whose.to_owned()).or_default();
-                *turn = turn.next(self.turns, by_age);
+                *turn = turn.next(self.turns, is_oldest);
             }
         }
         if let Some(id) = machine {
