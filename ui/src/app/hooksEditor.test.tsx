@@ -169,7 +169,9 @@ it("moves a hook by keys, and the focus with it", async () => {
     .focus();
   await userEvent.keyboard("{Alt>}{ArrowDown}{/Alt}");
   await waitFor(() =>
-    expect(document.activeElement?.getAttribute("aria-label")).toBe("Before work, hook 2: npm ci, blocking"),
+    expect(document.activeElement?.getAttribute("aria-label")).toBe(
+      "Before work, hook 2: npm ci, blocking",
+    ),
   );
 });
 
