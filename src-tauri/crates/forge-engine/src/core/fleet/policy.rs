@@ -6,9 +6,9 @@
 //!   such place goes to it, if it has waited for more than a day. Each of the three counts for itself: what is owed by
 //!   one is given by no other.
 //! - Between projects: the one with the fewest places of the task's agent or on its machine, whichever are more, and of
-//!   equals the one that was given something of that agent, or on that machine, the longest ago. What it is given
-//!   elsewhere does not matter there, nor does the age of a task: a project whose first task wants something else is
-//!   given its share of an agent all the same, by that one going first.
+//!   equals the one that was given something of either the longest ago. It stands back where another project has the
+//!   better claim on that agent, or on that machine, by what they were given of it alone: that one's first task goes
+//!   first then, whatever it wants. The age of a task does not matter there.
 //! - A task that cannot run now keeps nobody behind it: whatever fits goes first.
 
 use std::{cmp::Reverse, collections::HashMap};
