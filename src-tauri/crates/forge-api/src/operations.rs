@@ -24,7 +24,7 @@ use forge_model::{
     lesson::LessonView,
     log::LogPage,
     loop_status::SubsystemStatus,
-    machine::{Machine, SshHost},
+    machine::{Machine, SshHost, fleet::TaskPlacement},
     merge::{ConflictFile, Merge, MergeQueueEntry},
     notification::Notification,
     preview::FilePreview,
@@ -205,6 +205,7 @@ table! {
     TaskDependencyRemove(tasks::Dependency) -> Task = ("task_dependency_remove", Delete, "/tasks/{task_id}/dependencies/{depends_on}", "Removes a dependency.", tasks::remove_dependency);
     TaskSubtasks(TaskPath) -> Page<Task> = ("task_subtasks", Get, "/tasks/{task_id}/subtasks", "Subtasks of a task, in order.", tasks::subtasks).provides(&["task:{task_id}"]).paged();
     TaskTransitions(TaskPath) -> Page<Transition> = ("task_transitions", Get, "/tasks/{task_id}/transitions", "Every move of a task, with the steps that ran after it.", tasks::transitions).provides(&["task:{task_id}"]).paged();
+    TaskPlacementGet(TaskPath) -> TaskPlacement = ("task_placement_get", Get, "/tasks/{task_id}/placement", "Where a task would run now, and why.", tasks::placement).provides(&["task:{task_id}", "machines", "agents"]);
     TaskPromptPreview(TaskPath) -> tasks::Prompt = ("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "The prompt of the agent's next run.", tasks::prompt_preview).provides(&["task:{task_id}"]);
     TaskPlan(TaskPath) -> tasks::PlanView = ("task_plan", Get, "/tasks/{task_id}/plan", "The plan of a task.", tasks::plan).provides(&["task:{task_id}"]);
     TaskPlanPut(tasks::PutPlan) -> tasks::PlanView = ("task_plan_put", Put, "/tasks/{task_id}/plan", "Replaces the plan of a task.", tasks::put_plan);

@@ -305,6 +305,15 @@ impl State {
         self.role.is_some() && self.has_action(Action::DispatchRoleAgent)
     }
 
+    /// Whether a move of this audience starts an agent here, while one holds its role.
+    #[must_use]
+    pub fn dispatches_for(&self, audience: Audience) -> bool {
+        let entering = [Phase::BeforeEnter, Phase::OnEnter, Phase::AfterEnter];
+        let answers = |hook: &Hook| hook.applies_to == Audience::All || hook.applies_to == audience;
+        let starts = |hook: &Hook| hook.action == Action::DispatchRoleAgent && answers(hook);
+        self.role.is_some() && entering.iter().any(|phase| self.hooks.phase(*phase).iter().any(starts))
+    }
+
     /// Whether an agent that holds its role judges the work here.
     #[must_use]
     pub fn audits(&self) -> bool {

@@ -38,21 +38,24 @@ export function HookCard({ event, hook, ...order }: HookCardProps) {
     // oxlint-disable-next-line react/exhaustive-deps
   }, [found > 0]);
   const which = t("hooks.hookOf", { event: t(`hooks.events.${event}`), number: index + 1 });
+  const badge =
+    isScript && hook.blocking
+      ? t("hooks.blockingBadge")
+      : !isScript && hook.enabled === false
+        ? t("hooks.disabledBadge")
+        : null;
   return (
     <OrderedItem
       {...order}
       place={place}
-      name={`${which}: ${summary}`}
+      name={[`${which}: ${summary}`, badge].filter((part) => part !== null).join(", ")}
       line={
         <>
           {isScript ? <SquareTerminal aria-hidden /> : <Puzzle aria-hidden />}
           <span className={styles.summary} data-mono={isScript || undefined}>
             {summary}
           </span>
-          {isScript && hook.blocking && <Badge look="outline">{t("hooks.blockingBadge")}</Badge>}
-          {!isScript && hook.enabled === false && (
-            <Badge look="outline">{t("hooks.disabledBadge")}</Badge>
-          )}
+          {badge && <Badge look="outline">{badge}</Badge>}
         </>
       }
       problems={found}

@@ -231,6 +231,8 @@ pub(crate) async fn delete_project(world: &World, id: &ProjectId, confirm: &str)
     project_changed(world, &mut tx, &row.project, "deleted").await?;
     tx.commit().await?;
     core::contexts::forget_context(world, id);
+    // The places of its tasks are free.
+    core::scheduler::wake_waiting(world);
     locked(&world.part::<RepositoryWatches>().0).remove(id);
     folders.iter().for_each(|folder| clear_own_files(folder));
     remove_folder(&world.data_dir().join("attachments").join(id.as_str())).await?;
