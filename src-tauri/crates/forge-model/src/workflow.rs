@@ -270,6 +270,12 @@ impl Hook {
     const fn everybody() -> Audience {
         Audience::All
     }
+
+    /// Whether it answers to moves of this audience.
+    #[must_use]
+    pub fn answers_to(&self, audience: Audience) -> bool {
+        self.applies_to == Audience::All || self.applies_to == audience
+    }
 }
 
 impl Hooks {
@@ -309,8 +315,7 @@ impl State {
     #[must_use]
     pub fn dispatches_for(&self, audience: Audience) -> bool {
         let entering = [Phase::BeforeEnter, Phase::OnEnter, Phase::AfterEnter];
-        let answers = |hook: &Hook| hook.applies_to == Audience::All || hook.applies_to == audience;
-        let starts = |hook: &Hook| hook.action == Action::DispatchRoleAgent && answers(hook);
+        let starts = |hook: &Hook| hook.action == Action::DispatchRoleAgent && hook.answers_to(audience);
         self.role.is_some() && entering.iter().any(|phase| self.hooks.phase(*phase).iter().any(starts))
     }
 

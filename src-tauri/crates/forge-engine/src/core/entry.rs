@@ -13,7 +13,6 @@ use crate::{
     EngineError, World,
     core::{
         context::ProjectContext,
-        guards::is_asked,
         lineage::{is_entry, is_ordered},
         moves::{EntryInput, Move},
         world::{cx::Cx, features::Entering},
@@ -84,7 +83,7 @@ fn entry_steps(
             } else {
                 hook.params.clone()
             };
-            if !is_asked(hook, row.audience) {
+            if !hook.answers_to(row.audience) {
                 step.status = StepStatus::Done;
                 step.outcome = Some(StepOutcome::Skipped);
                 step.reason = Some(format!("answers to {} moves", hook.applies_to));

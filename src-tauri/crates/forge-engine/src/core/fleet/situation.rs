@@ -24,8 +24,8 @@ use super::{
 use crate::{
     World,
     core::{
-        context::ProjectContext, day::day_of, guards::is_asked, lent_folders, location::contacts,
-        prerequisites::is_done_state, world::features::Obstacle,
+        context::ProjectContext, day::day_of, lent_folders, location::contacts, prerequisites::is_done_state,
+        world::features::Obstacle,
     },
     error::Result,
 };
@@ -100,7 +100,7 @@ impl Asking {
     pub(crate) fn has_guards(&self) -> bool {
         let state = self.context.workflow.state(&self.row.status);
         state.is_some_and(|state| {
-            state.hooks.before_exit.iter().any(|hook| is_asked(hook, Audience::AgentOnly))
+            state.hooks.before_exit.iter().any(|hook| hook.answers_to(Audience::AgentOnly))
         })
     }
 
