@@ -106,17 +106,19 @@ pub async fn shell_save_text(
     Ok(Some(file))
 }
 
-/// Opens a place outside the window; with a destination, one on the machine that ssh reaches by it.
+/// Opens a place outside the window; with a destination, one on the machine that ssh reaches by it. An editor goes to the
+/// line, from 1.
 #[tauri::command]
 pub async fn shell_open(
     app: AppHandle,
     target: String,
     kind: OpenKind,
     destination: Option<String>,
+    line: Option<u32>,
 ) -> Result<(), OutsideError> {
     match destination {
-        Some(destination) => outside::open_there(&app, &target, kind, &destination).await,
-        None => outside::open(&app, &target, kind).await,
+        Some(destination) => outside::open_there(&app, &target, kind, (&destination, line)).await,
+        None => outside::open(&app, &target, kind, line).await,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -38,6 +38,24 @@ const EDITORS: &[&str] = &[
 /// Editors that open a folder on another machine by `--remote ssh-remote+DESTINATION PATH`.
 const REMOTE_EDITORS: &[&str] =
     &["code", "code-insiders", "cursor", "codium", "vscodium", "windsurf", "positron"];
+/// Editors that go to a line by the path alone: `PATH:LINE`.
+const SUFFIX_EDITORS: &[&str] = &["zed", "zeditor", "subl"];
+/// Editors that go to a line by `--line LINE PATH`.
+const OPTION_EDITORS: &[&str] = &[
+    "idea",
+    "pycharm",
+    "webstorm",
+    "rustrover",
+    "goland",
+    "clion",
+    "phpstorm",
+    "rubymine",
+    "kate",
+    "kwrite",
+    "mousepad",
+];
+/// Editors that go to a line by `+LINE PATH`.
+const PLUS_EDITORS: &[&str] = &["gedit", "gvim", "nvim-qt", "emacs", "emacsclient"];
 const TERMINALS: &[&str] = &[
     "x-terminal-emulator",
     "gnome-terminal",
@@ -178,11 +196,17 @@ impl Serialize for OutsideError {
     }
 }
 
-/// Opens a place, and waits a moment for the program's refusal.
+/// Opens a place, and waits a moment for the program's refusal. An editor goes to the line of a file, from 1, where it is
+/// known how it is told.
 ///
 /// # Errors
 /// When the target is not allowed or not there, no program is found, or the program refuses.
-pub async fn open<R: Runtime>(app: &AppHandle<R>, target: &str, kind: OpenKind) -> Result<(), OutsideError> {
+pub async fn open<R: Runtime>(
+    app: &AppHandle<R>,
+    target: &str,
+    kind: OpenKind,
+    line: Option<u32>,
+) -> Result<(), OutsideError> {
     let start = |program: &OsStr| app.shell().command(program);
     match kind {
         OpenKind::External => {
@@ -201,12 +225,38 @@ pub async fn open<R: Runtime>(app: &AppHandle<R>, target: &str, kind: OpenKind) 
         OpenKind::Editor => {
             let path = existing(target)?;
             let program = choose("an editor", EDITOR_VARIABLE, EDITORS)?;
-            run(&program.display().to_string(), start(program.as_os_str()).arg(path)).await
+            let arguments = editor_arguments(&program, &path, line);
+            run(&program.display().to_string(), start(program.as_os_str()).args(arguments)).await
         }
     }
 }
 
-/// Opens a folder on the machine that ssh reaches by `destination`, where the person's editor can do that.
+/// What an editor is given to open a path, at a line where it is one of those whose way to tell it is known.
+fn editor_arguments(program: &Path, path: &Path, line: Option<u32>) -> Vec<OsString> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let is_one_of = |known: &[&str]| known.contains(&name.as_ref());
+    let plain = || vec![path.as_os_str().to_owned()];
+    let Some(line) = line.filter(|_| !path.is_dir()) else { return plain() };
+    let at_line = || {
+        let mut path = path.as_os_str().to_owned();
+        path.push(format!(":{line}"));
+        path
+    };
+    if is_one_of(REMOTE_EDITORS) {
+        vec!["--goto".into(), at_line()]
+    } else if is_one_of(SUFFIX_EDITORS) {
+        vec![at_line()]
+    } else if is_one_of(OPTION_EDITORS) {
+        vec!["--line".into(), line.to_string().into(), path.into()]
+    } else if is_one_of(PLUS_EDITORS) {
+        vec![format!("+{line}").into(), path.into()]
+    } else {
+        plain()
+    }
+}
+
+/// Opens a folder, or a file at a line, on the machine that ssh reaches by `destination`, where the person's editor can do
+/// that.
 ///
 /// # Errors
 /// When the target or the destination is none, when nothing opens it, or the program refuses.
@@ -214,9 +264,9 @@ pub async fn open_there<R: Runtime>(
     app: &AppHandle<R>,
     target: &str,
     kind: OpenKind,
-    destination: &str,
+    (destination, line): (&str, Option<u32>),
 ) -> Result<(), OutsideError> {
-    let arguments = remote_arguments(target, destination)?;
+    let arguments = remote_arguments(target, destination, line)?;
     let (path, destination) = (target.to_owned(), destination.to_owned());
     if kind != OpenKind::Editor {
         return Err(OutsideError::NoEditor { path, destination });
@@ -230,7 +280,7 @@ pub async fn open_there<R: Runtime>(
 }
 
 /// What an editor of the VS Code kind is given.
-fn remote_arguments(target: &str, destination: &str) -> Result<[String; 3], OutsideError> {
+fn remote_arguments(target: &str, destination: &str, line: Option<u32>) -> Result<Vec<String>, OutsideError> {
     if !target.starts_with('/') {
         return Err(OutsideError::Relative(PathBuf::from(target)));
     }
@@ -239,7 +289,12 @@ fn remote_arguments(target: &str, destination: &str) -> Result<[String; 3], Outs
     if !is_one_word || destination.starts_with('-') {
         return Err(OutsideError::Destination(destination.to_owned()));
     }
-    Ok(["--remote".to_owned(), format!("ssh-remote+{destination}"), target.to_owned()])
+    let mut arguments = vec!["--remote".to_owned(), format!("ssh-remote+{destination}")];
+    match line {
+        Some(line) => arguments.extend(["--goto".to_owned(), format!("{target}:{line}")]),
+        None => arguments.push(target.to_owned()),
+    }
+    Ok(arguments)
 }
 
 fn is_remote_editor(program: &Path) -> bool {
@@ -349,12 +404,40 @@ mod tests {
     }
 
     #[test]
+    fn editor_goes_to_a_line_in_its_own_way_and_one_that_is_not_known_opens_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a b.rs");
+        fs::write(&file, "").unwrap();
+        let given = |program: &str, path: &Path, line: Option<u32>| {
+            let arguments = editor_arguments(Path::new(program), path, line);
+            let text = |it: OsString| it.into_string().unwrap().replace(&path.display().to_string(), "FILE");
+            arguments.into_iter().map(text).collect::<Vec<_>>().join(" ")
+        };
+        for (program, arguments) in [
+            ("/usr/bin/code", "--goto FILE:7"),
+            ("codium", "--goto FILE:7"),
+            ("zed", "FILE:7"),
+            ("rustrover", "--line 7 FILE"),
+            ("kate", "--line 7 FILE"),
+            ("gvim", "+7 FILE"),
+            ("gnome-text-editor", "FILE"),
+            ("/opt/own-editor", "FILE"),
+        ] {
+            assert_eq!(given(program, &file, Some(7)), arguments, "{program}");
+            assert_eq!(given(program, &file, None), "FILE", "{program}");
+            assert_eq!(given(program, folder.path(), Some(7)), "FILE", "{program} opens a folder");
+        }
+    }
+
+    #[test]
     fn editor_opens_a_folder_of_another_machine_by_its_destination() {
-        let arguments = remote_arguments("/home/me/.forge/tree", "me@box:2222").unwrap();
+        let arguments = remote_arguments("/home/me/.forge/tree", "me@box:2222", None).unwrap();
         assert_eq!(arguments, ["--remote", "ssh-remote+me@box:2222", "/home/me/.forge/tree"]);
-        assert!(matches!(remote_arguments("tree", "box"), Err(OutsideError::Relative(_))));
+        let at_line = remote_arguments("/tree/a.rs", "box", Some(7)).unwrap();
+        assert_eq!(at_line, ["--remote", "ssh-remote+box", "--goto", "/tree/a.rs:7"]);
+        assert!(matches!(remote_arguments("tree", "box", None), Err(OutsideError::Relative(_))));
         for destination in ["", "-oProxyCommand=x", "box x", "box\n"] {
-            let refused = remote_arguments("/tree", destination);
+            let refused = remote_arguments("/tree", destination, None);
             assert!(matches!(refused, Err(OutsideError::Destination(_))), "{destination:?}");
         }
         assert!(is_remote_editor(Path::new("/usr/bin/code")) && is_remote_editor(Path::new("cursor")));

@@ -197,9 +197,7 @@ async fn memory_limit_that_ends_a_run_is_told_in_it() -> Result<()> {
     assert_eq!(run["error"]["code"], "out_of_memory", "{run:#}");
     let told = run["error"]["message"].as_str().context("a message")?;
     ensure!(told.contains("128 MiB"), "{told}");
-    let now = on.board.get(&task).await?;
-    let cancel = json!({ "task_id": task["id"], "verb": "cancel", "version": now["version"] });
-    on.board.call("task_action", cancel).await?;
+    on.board.act(&task, "cancel", json!({})).await?;
     // Its worktree is kept for a day.
     on.podman.podman(&["rm", "--force", "--time", "0", &on.only_container()?])?;
     on.close().await
@@ -238,13 +236,12 @@ async fn container_that_was_removed_in_mid_run_is_waited_for_and_may_be_given_up
         now["waiting"]["reason"] == "machine_unreachable"
             && now["waiting"]["message"].as_str().is_some_and(|told| told.contains("removed"))
     };
-    let waits = on.board.wait(&task, "waiting", is_told).await?;
+    on.board.wait(&task, "waiting", is_told).await?;
     assert_eq!(on.runs(&task).await?.len(), 1, "nothing starts elsewhere");
     assert_eq!(on.machine().await?["contact"], "unknown", "other tasks can use the machine");
     let local = json!({ "project_id": on.board.project, "machines": [] });
     on.board.call("project_settings_update", local).await?;
-    let act = json!({ "task_id": task["id"], "verb": "give_up_machine", "version": waits["version"] });
-    on.board.call("task_action", act).await?;
+    on.board.act(&task, "give_up_machine", json!({})).await?;
     on.board.reach(&task, "done").await?;
     let runs = on.runs(&task).await?;
     assert_eq!(runs.len(), 2, "{runs:#?}");
@@ -264,12 +261,10 @@ async fn what_a_container_has_of_a_task_that_gave_it_up_is_kept_and_the_containe
     fs::write(&program, "#!/bin/sh\nexit 125\n")?;
     fs::set_permissions(&program, fs::metadata(&away)?.permissions())?;
     ensure!(on.podman.kill_clients() > 0, "nobody was connected");
-    let waits =
-        on.board.wait(&task, "waiting", |now| now["waiting"]["reason"] == "machine_unreachable").await?;
+    on.board.wait(&task, "waiting", |now| now["waiting"]["reason"] == "machine_unreachable").await?;
     let local = json!({ "project_id": on.board.project, "machines": [] });
     on.board.call("project_settings_update", local).await?;
-    let act = json!({ "task_id": task["id"], "verb": "give_up_machine", "version": waits["version"] });
-    on.board.call("task_action", act).await?;
+    on.board.act(&task, "give_up_machine", json!({})).await?;
     on.board.reach(&task, "done").await?;
     fs::rename(&away, &program)?;
     ensure!(!on.containers()?.is_empty(), "it is there still");

@@ -34,10 +34,7 @@ async fn blocked_by_the_disk(on: &OnMachine, task: &Value) -> Result<Value> {
 }
 
 async fn retry(on: &OnMachine, task: &Value) -> Result<()> {
-    let now = on.board.get(task).await?;
-    let act = json!({ "task_id": task["id"], "verb": "retry", "version": now["version"] });
-    on.board.call("task_action", act).await?;
-    Ok(())
+    on.board.act(task, "retry", json!({})).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]

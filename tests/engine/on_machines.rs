@@ -224,11 +224,9 @@ async fn machine_that_is_gone_is_waited_for_and_may_be_given_up() -> Result<()> 
     assert_eq!(on.runs(&task).await?.len(), 1, "nothing starts elsewhere");
     let local = json!({ "project_id": on.board.project, "machines": [] });
     on.board.call("project_settings_update", local).await?;
-    let cancel = json!({ "task_id": task["id"], "verb": "cancel", "version": waits["version"] });
-    let refused = on.board.call("task_action", cancel).await.err().context("it was not refused")?;
+    let refused = on.board.act(&task, "cancel", json!({})).await.err().context("it was not refused")?;
     ensure!(refused.to_string().contains("give it up"), "a person is not made to wait: {refused}");
-    let act = json!({ "task_id": task["id"], "verb": "give_up_machine", "version": waits["version"] });
-    on.board.call("task_action", act).await?;
+    on.board.act(&task, "give_up_machine", json!({})).await?;
     on.board.reach(&task, "done").await?;
     let runs = on.runs(&task).await?;
     assert_eq!(runs.len(), 2, "{runs:#?}");

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use forge_engine::{Clock, SystemClock};
 use forge_model::time::Timestamp;
 use forge_testkit::{Sandbox, lasting_folder};
@@ -341,5 +341,37 @@ async fn services_end_with_forge_and_are_told_so_at_the_next_start() -> Result<(
     let ended = last(&sandbox, &task, "web").await?;
     assert_eq!((&ended["state"], &ended["reason"]), (&json!("stopped"), &json!("Stopped with Forge")));
     assert_eq!(services_of(&sandbox)?, Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn services_that_files_imply_are_offered_until_the_project_has_them() -> Result<()> {
+    let named = json!([{ "name": "own", "command": "make dev" }]);
+    let sandbox = Sandbox::new(with(&named)).await?;
+    sandbox.repo.write("Makefile", "dev:\n\techo\n")?;
+    sandbox.repo.write("package.json", r#"{"scripts":{"dev":"vite","start":"node ."}}"#)?;
+    sandbox.repo.write(".superset/config.json", r#"{"run":["bun api"]}"#)?;
+    let of = json!({ "project_id": sandbox.project });
+    let offered = async || -> Result<Vec<Value>> {
+        let page = sandbox.call("project_service_offers", of.clone()).await?;
+        Ok(page["items"]
+            .as_array()
+            .context("no items")?
+            .iter()
+            .map(|it| it["service"]["name"].clone())
+            .collect())
+    };
+    assert_eq!(offered().await?, [] as [Value; 0], "uncommitted files suggest nothing");
+    sandbox.repo.commit("how it is run")?;
+    assert_eq!(offered().await?, ["run", "dev", "start"]);
+    let take = |names: Value| json!({ "project_id": sandbox.project, "names": names });
+    let refused = sandbox.call("project_services_take", take(json!(["dev", "none"]))).await.unwrap_err();
+    ensure!(refused.to_string().contains("`none` is not a suggested service"), "{refused}");
+    sandbox.call("project_services_take", take(json!(["start", "dev"]))).await?;
+    assert_eq!(offered().await?, ["run"]);
+    let settings = sandbox.call("project_settings_get", of.clone()).await?;
+    let names = settings["settings"]["services"].as_array().context("no services")?;
+    let names: Vec<&Value> = names.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["own", "dev", "start"]);
     Ok(())
 }

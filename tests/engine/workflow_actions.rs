@@ -103,6 +103,38 @@ async fn action_in_every_allowed_phase_runs() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn work_in_a_state_of_ones_own_needs_somebody_until_it_is_moved_on() -> Result<()> {
+    let sandbox = with_workflow(json!({ "auto_approve": true }), |workflow| {
+        let qa = json!({
+            "name": "qa", "display_name": "QA", "kind": "custom", "column": "QA",
+            "triggers": { "accept": { "to": "merging" } },
+        });
+        state(workflow, "todo")["triggers"]["later"] = json!({ "to": "qa" });
+        state(workflow, "review")["triggers"]["accept"] = json!({ "to": "qa" });
+        workflow["states"].as_array_mut().unwrap().push(qa);
+    })
+    .await?;
+    let needing = async || -> Result<Vec<Value>> {
+        let attention = sandbox.call("attention", json!({})).await?;
+        Ok(attention["items"].as_array().unwrap().iter().map(|task| task["id"].clone()).collect())
+    };
+    let parked = sandbox.task("Not begun", &[], json!({ "roles": {} })).await?;
+    move_to(&sandbox, &parked, "qa").await?;
+    let task = sandbox.task("Try me", &["append a.txt <<< \"x\\n\""], json!({})).await?;
+    sandbox.claim(&task).await?;
+    sandbox.reach(&task, "qa").await?;
+    assert_eq!(needing().await?, [task["id"].clone()]);
+    sandbox.act(&task, "hold", json!({})).await?;
+    assert_eq!(needing().await?, [] as [Value; 0], "a person has put it aside");
+    sandbox.act(&task, "release", json!({})).await?;
+    assert_eq!(needing().await?, [task["id"].clone()]);
+    move_to(&sandbox, &task, "merging").await?;
+    sandbox.reach(&task, "done").await?;
+    assert_eq!(needing().await?, [] as [Value; 0]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn action_after_skipped_dependency_is_skipped_and_needs_a_person() -> Result<()> {
     let sandbox = with_workflow(json!({ "auto_approve": true }), |workflow| {
         state(workflow, "merging")["hooks"]["on_enter"][0]["applies_to"] = json!("user_only");

@@ -18,6 +18,7 @@ mod merge;
 mod meter;
 mod printer;
 mod repository;
+mod schedule;
 mod stage;
 mod task;
 mod workspace;
@@ -50,9 +51,9 @@ fn disk() -> Option<PathBuf> {
 }
 
 /// The groups of rows, by the names that `--only` takes.
-const GROUPS: [&str; 12] = [
-    "task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "machines", "ssh", "lists",
-    "costs",
+const GROUPS: [&str; 13] = [
+    "task", "worktree", "churn", "diff", "merge", "log", "flood", "fleet", "machines", "ssh", "schedule",
+    "lists", "costs",
 ];
 
 /// The most rounds of what takes long.
@@ -144,6 +145,9 @@ async fn measure(folder: &Path, rounds: usize, megabytes: u64, only: Option<&str
     // Of machines, those that are reached by ssh.
     if wanted("machines") || wanted("ssh") {
         rows.extend(Box::pin(far::measure(folder, rounds)).await?);
+    }
+    if wanted("schedule") {
+        rows.extend(Box::pin(schedule::measure(folder, rounds)).await?);
     }
     if wanted("lists") {
         rows.extend(lists::measure(folder, rounds)?);

@@ -224,16 +224,7 @@ impl EngineFixture {
 
     /// Posts to a task's route with its current version.
     pub async fn act(&self, task: &Value, path: &str, body: Value) -> Result<Value> {
-        let id = text(task, "id");
-        for _ in 0..20 {
-            let now = self.get(&format!("/tasks/{id}")).await?;
-            let body = with(body.clone(), &json!({ "version": now["version"] }));
-            match self.post(&format!("/tasks/{id}/{path}"), body).await {
-                Err(error) if error.to_string().contains("version_conflict") => {}
-                answer => return answer,
-            }
-        }
-        bail!("its version never stood still")
+        self.served()?.act(task, path, body).await
     }
 
     /// Changes the project's settings.

@@ -18,7 +18,7 @@ use forge_testkit::{
 };
 
 /// The tools by their names in the contract.
-const TOOLS: [&str; 24] = [
+const TOOLS: [&str; 27] = [
     "apply_fix_proposal",
     "forge_add_task_dependency",
     "forge_assign_agent",
@@ -35,7 +35,10 @@ const TOOLS: [&str; 24] = [
     "forge_list_tasks",
     "forge_logs",
     "forge_remove_task_dependency",
+    "forge_run_service",
     "forge_search_knowledge",
+    "forge_service_log",
+    "forge_stop_service",
     "forge_task_action",
     "forge_transition_task",
     "forge_update_task",
@@ -45,7 +48,7 @@ const TOOLS: [&str; 24] = [
     "validate",
 ];
 /// The read-only tools.
-const READERS: [&str; 10] = [
+const READERS: [&str; 11] = [
     "forge_get_project",
     "forge_get_task",
     "forge_get_task_diff",
@@ -54,6 +57,7 @@ const READERS: [&str; 10] = [
     "forge_list_projects",
     "forge_list_tasks",
     "forge_search_knowledge",
+    "forge_service_log",
     "list_fix_proposals",
     "forge_logs",
 ];
@@ -205,10 +209,31 @@ async fn work(board: &Board<Served>, caller: &RecordingClient) -> Result<()> {
     let diff = caller.call("forge_get_task_diff", diff).await?;
     assert_eq!(diff["changes"]["files"][0]["path"], "hello.txt");
     ensure!(diff["file"].to_string().contains("hello"), "{diff:#}");
+    services(board, caller, &task).await?;
     let runs = caller.call("forge_list_executions", json!({ "task_id": task["id"] })).await?;
     let say = json!({ "execution_id": runs["items"][0]["id"], "message": "Once more, please." });
     caller.call("forge_follow_up_execution", say).await?;
     until("a second run", async || Ok((board.runs(&task).await?.len() == 2).then_some(()))).await
+}
+
+async fn services(board: &Board<Served>, caller: &RecordingClient, task: &Value) -> Result<()> {
+    let of = json!({ "task_id": task["id"] });
+    let none = caller.mcp.refusal("forge_service_log", of.clone()).await?;
+    ensure!(none.starts_with("invalid: ") && none.contains("names no services"), "{none}");
+    let named = json!({ "services": [{ "name": "web", "command": "echo serves; exec sleep 600" }] });
+    board.patch(&format!("/projects/{}/settings", board.project), named).await?;
+    let never = caller.call("forge_service_log", of.clone()).await?;
+    assert_eq!((&never["service"]["state"], &never["output"]), (&Value::Null, &json!("")), "{never:#}");
+    let started = caller.call("forge_run_service", of.clone()).await?;
+    ensure!(text(&started, "url").starts_with("http://localhost:"), "{started:#}");
+    until("what the service prints", async || {
+        let read = caller.call("forge_service_log", of.clone()).await?;
+        Ok(text(&read, "output").contains("serves").then_some(()))
+    })
+    .await?;
+    let stopped = caller.call("forge_stop_service", of).await?;
+    assert_eq!(stopped["items"][0]["state"], "stopped", "{stopped:#}");
+    Ok(())
 }
 
 async fn fixes(board: &Board<Served>, caller: &RecordingClient) -> Result<()> {

@@ -24,7 +24,8 @@ const FIX: &str = "--- a/total.txt\n+++ b/total.txt\n@@ -1,3 +1,3 @@\n one\n-bad
 
 /// A board whose agents get Forge's MCP tools.
 async fn open() -> Result<Board<Served>> {
-    let board = Board::served(json!({ "mcp": { "inject": true } })).await?;
+    let service = json!({ "name": "web", "command": "echo serves at $PORT; exec sleep 600" });
+    let board = Board::served(json!({ "mcp": { "inject": true }, "services": [service] })).await?;
     board.patch(&format!("/agents/{}", board.agent), json!({ "max_concurrent": 8 })).await?;
     Ok(board)
 }
@@ -92,6 +93,9 @@ fn foreign(board: &Board<Served>, task: &Value, run: &Value) -> Vec<(&'static st
         ("forge_list_executions", json!({ "task_id": id })),
         ("forge_follow_up_execution", json!({ "execution_id": run["id"], "message": "Psst." })),
         ("forge_task_action", json!({ "task_id": id, "verb": "hold", "version": 1 })),
+        ("forge_run_service", json!({ "task_id": id })),
+        ("forge_stop_service", json!({ "task_id": id })),
+        ("forge_service_log", json!({ "task_id": id })),
         ("forge_search_knowledge", json!({ "project_id": "another", "q": "x" })),
         ("validate", json!({ "moduleId": "m", "commands": ["true"], "cwd": board.folder.repo.path() })),
         ("validate", json!({ "moduleId": "m", "commands": ["true"], "runId": id })),
@@ -117,7 +121,7 @@ async fn run_token_reaches_only_its_task_and_subtasks() -> Result<()> {
     ensure!(mcp.instructions()?.contains(&text(&own.task, "id")), "it is told which task is its own");
     ensure!(!mcp.tools.contains_key("forge_list_projects"), "what it cannot use is not shown");
     let size = mcp.size()?;
-    ensure!(size < 52 * 1024, "it reads all of it before it works: {size} bytes");
+    ensure!(size < 54 * 1024, "it reads all of it before it works: {size} bytes");
 
     let run = board.runs(&other.task).await?.remove(0);
     let refused_calls = foreign(&board, &other.task, &run);
@@ -155,6 +159,17 @@ async fn run_token_reaches_only_its_task_and_subtasks() -> Result<()> {
     mcp.call("forge_cancel_task", json!({ "task_id": two["id"] })).await?;
     let rows = board.history(two).await?;
     assert_eq!(rows.last().context("no history")?["actor"], format!("agent:{}", board.agent));
+    let started = mcp.call("forge_run_service", json!({ "task_id": own.id() })).await?;
+    ensure!(text(&started, "url").starts_with("http://localhost:"), "{started:#}");
+    until("what its service prints", async || {
+        let read = mcp.call("forge_service_log", json!({ "task_id": own.id(), "name": "web" })).await?;
+        Ok(text(&read, "output").contains("serves at").then_some(()))
+    })
+    .await?;
+    let stopped = mcp.call("forge_stop_service", json!({ "task_id": own.id() })).await?;
+    assert_eq!(stopped["items"][0]["reason"], "Stopped by the task's agent", "{stopped:#}");
+    let of_part = mcp.refusal("forge_run_service", json!({ "task_id": one["id"] })).await?;
+    ensure!(of_part.starts_with("out_of_scope: "), "{of_part}");
     for held in [own, other] {
         std::fs::write(&held.go, "")?;
     }

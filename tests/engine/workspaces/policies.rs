@@ -41,14 +41,8 @@ async fn closed(fixture: &WorkspaceFixture, project: &str, to: &str) -> Result<V
     let claim = json!({ "agent_id": "user", "version": task["version"] });
     fixture.post(&task, "/claim", claim).await?;
     fixture.engine.until(&task, super::fixture::is_ready).await?;
-    loop {
-        let version = fixture.get(&task).await?["version"].clone();
-        let path = format!("/tasks/{}/transition", text(&task, "id"));
-        match fixture.engine.post(&path, json!({ "to": to, "version": version })).await {
-            Err(error) if error.to_string().contains("version_conflict") => {}
-            other => return other.map(|answer| answer["task"].clone()),
-        }
-    }
+    let answer = fixture.engine.act(&task, "transition", json!({ "to": to })).await?;
+    Ok(answer["task"].clone())
 }
 
 /// The seconds between closing a task and the cleanup of its worktree.

@@ -1378,6 +1378,8 @@ export type CreateMachine = {
 	labels?: string[] | null,
 	/**  What may run there at once. */
 	caps?: MachineCaps | null,
+	/**  What may run there on one day. */
+	quota?: MachineQuota | null,
 };
 
 /**  A repository to add. */
@@ -2980,6 +2982,8 @@ export type Machine = {
 	labels: string[],
 	/**  What may run there at once. */
 	caps: MachineCaps,
+	/**  What may run there on one day. */
+	quota?: MachineQuota,
 	/**  While true, nothing new starts on it. */
 	draining: boolean,
 	/**  When it was made. */
@@ -3002,6 +3006,18 @@ export type Machine = {
 export type MachineCaps = {
 	/**  Runs of agents; without limit when absent. */
 	runs?: number | null,
+};
+
+/**  What a machine is to a task. */
+export type MachineChoice = {
+	/**  The machine. */
+	machine_id: MachineId,
+	/**  What people call it. */
+	name: string,
+	/**  Whether the task could run there now. */
+	fits: boolean,
+	/**  Why, or why not, in a sentence. */
+	reason: string,
 };
 
 /**  What is known of a machine. */
@@ -3035,6 +3051,17 @@ export type MachineKind =
 export type MachinePath = {
 	/**  The machine. */
 	machine_id: MachineId,
+};
+
+/**  What may run on a machine on one day, which begins at midnight where the engine is. */
+export type MachineQuota = {
+	/**  Runs of agents that begin on a day; without limit when absent. */
+	runs_per_day?: number | null,
+	/**
+	 *  What the runs of a day may have cost, in micro-dollars, before the next one waits for the following day;
+	 *  without limit when absent. A run that is at work goes on.
+	 */
+	micro_usd_per_day?: number | null,
 };
 
 /**  What a test of a machine found, in order. After a step without which nothing else can be asked, it ends. */
@@ -3397,6 +3424,17 @@ export type PlaceThere = {
 	/**  Absolute path there; none while the machine does not answer. */
 	path: string | null,
 };
+
+/**  Whether an agent starts on a task. */
+export type PlacementVerdict = 
+/**  An agent is at work on it, or is about to be. */
+"at_work" | 
+/**  An agent would start now. */
+"starts" | 
+/**  It would wait. */
+"waits" | 
+/**  Nothing of it would run. */
+"rests";
 
 /**  A task's plan. */
 export type PlanView = {
@@ -4553,6 +4591,14 @@ export type ServiceDefinition = {
 /**  One start of a service. */
 export type ServiceId = string;
 
+/**  A service that a file of the repository implies, offered to people. */
+export type ServiceOffer = {
+	/**  What accepting it adds to the project's services. */
+	service: ServiceDefinition,
+	/**  The file that implies it, from the repository's root. */
+	source: string,
+};
+
 /**  When a service counts as ready: exactly one of these. */
 export type ServiceReady = {
 	/**  A GET request to this path at its port is answered with a status from 200 to 399. */
@@ -4912,6 +4958,14 @@ export type TakeOffer = {
 	wait?: Wait | null,
 };
 
+/**  Suggested services to add. */
+export type TakeServices = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Their names. */
+	names: string[],
+};
+
 /**  A task with everything that is derived from its rows. */
 export type Task = {
 	/**  Identity. */
@@ -5033,6 +5087,24 @@ export type TaskId = string;
 export type TaskPath = {
 	/**  The task. */
 	task_id: TaskId,
+};
+
+/**  Where a task would run now, and why. */
+export type TaskPlacement = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Whether an agent starts on it. */
+	verdict: PlacementVerdict,
+	/**  The machine; null for this computer, and while it would run nowhere. */
+	machine_id: MachineId | null,
+	/**  What people call where it runs: the name of a machine, or `local`; null while it would run nowhere. */
+	machine: string | null,
+	/**  Why, in a sentence. */
+	reason: string,
+	/**  What it would wait for. */
+	waiting: Waiting | null,
+	/**  Every machine, by name, with why it is taken or not. Empty when it runs on this computer. */
+	machines: MachineChoice[],
 };
 
 /**  A task's pull request as Forge last saw it. */
@@ -5333,6 +5405,8 @@ export type UpdateMachine = {
 	labels?: string[] | null,
 	/**  What may run there at once. */
 	caps?: MachineCaps | null,
+	/**  What may run there on one day. */
+	quota?: MachineQuota | null,
 	/**  Whether nothing new starts there. What runs there goes on. */
 	draining?: boolean | null,
 };
@@ -5594,6 +5668,8 @@ export type WaitReason =
 "no_machine" | 
 /**  Every machine that has the labels runs as much as it may. */
 "machine_busy" | 
+/**  Every machine that has the labels has run today what it may; it goes on at `until`. */
+"machine_quota" | 
 /**  Its machine, or every machine that has the labels, cannot be reached. */
 "machine_unreachable" | 
 /**  The disk of its machine is full, and holds what its agent did. */
@@ -5959,13 +6035,15 @@ export interface Operations {
   task_subtasks: { input: TaskPath; output: Page<Task> };
   /** Every move of a task, with the steps that ran after it. */
   task_transitions: { input: TaskPath; output: Page<Transition> };
+  /** Where a task would run now, and why. */
+  task_placement_get: { input: TaskPath; output: TaskPlacement };
   /** The prompt of the agent's next run. */
   task_prompt_preview: { input: TaskPath; output: Prompt };
   /** The plan of a task. */
   task_plan: { input: TaskPath; output: PlanView };
   /** Replaces the plan of a task. */
   task_plan_put: { input: PutPlan; output: PlanView };
-  /** Tasks that need the user, oldest first. */
+  /** Tasks that need the user, those that wait longest first. */
   attention: { input: Limited; output: Page<Task> };
   /** All reviews of a task. */
   task_reviews: { input: TaskPath; output: Page<Review> };
@@ -6081,6 +6159,10 @@ export interface Operations {
   task_services: { input: TaskPath; output: Page<TaskService> };
   /** Starts a service in the task's worktree; one that runs is left as it is. */
   service_start: { input: StartService; output: Service };
+  /** Suggested services, derived from the project's files, that it does not name. */
+  project_service_offers: { input: ProjectPath; output: Page<ServiceOffer> };
+  /** Adds suggested services to the project; none is started. */
+  project_services_take: { input: TakeServices; output: Done };
   /** Stops a service of the task, or all of them. */
   service_stop: { input: StopService; output: Page<TaskService> };
   /** All worktrees. */
@@ -6181,6 +6263,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   task_get: (input) => [`task:${input.task_id}`],
   task_subtasks: (input) => [`task:${input.task_id}`],
   task_transitions: (input) => [`task:${input.task_id}`],
+  task_placement_get: (input) => [`task:${input.task_id}`, "machines", "agents"],
   task_prompt_preview: (input) => [`task:${input.task_id}`],
   task_plan: (input) => [`task:${input.task_id}`],
   attention: () => ["attention"],
@@ -6215,6 +6298,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   attachment_list: (input) => [`task:${input.task_id}`],
   service_list: () => ["services"],
   task_services: (input) => [`task:${input.task_id}`, "projects"],
+  project_service_offers: () => ["projects"],
   workspace_list: () => ["workspaces"],
   workspace_disk: () => ["workspaces"],
   workspace_orphans: () => ["workspaces"],

@@ -32,15 +32,15 @@ async function openOn(
   platform: Platform,
   id: Place["id"],
   host: string,
-  path: string,
-  machine: string | null,
+  { path, line }: { readonly path: string; readonly line: number | null },
+  machine: string | undefined,
 ): Promise<void> {
   const command = `ssh ${host}`;
-  if (id === "editor" && machine === null) {
-    return platform.openInEditorThere(path, host.replace(/^ssh:\/\//, ""));
+  if (id === "editor" && machine === undefined) {
+    return platform.openInEditorThere(path, host.replace(/^ssh:\/\//, ""), line);
   }
   const detail =
-    machine !== null
+    machine !== undefined
       ? translate("engine.viaText", { machine, host, command })
       : id === "terminal"
         ? translate("engine.terminalText", { command, path })
@@ -50,20 +50,33 @@ async function openOn(
   return undefined;
 }
 
+/** A file in a worktree, and the line to go to in it. */
+interface FileAt {
+  readonly file: string;
+  readonly line: number | null;
+}
+
 /** Opens a worktree, or a file in it, where it is worked on now; says what can be done where that cannot be opened. */
 async function open(
   platform: Platform,
   { id, how }: Place,
   tree: PlaceOfTask,
-  file: string | null,
+  at: FileAt | null,
 ): Promise<void> {
   const { there } =
     tree.machine_id == null
       ? { there: null }
       : await call(platform, "task_place", { task_id: tree.task_id });
   const host = engineHost();
-  if (host !== null) return openOn(platform, id, host, tree.path, there?.machine ?? null);
-  if (there === null) return how(platform)(tree.path);
+  const { path: folder } = tree;
+  if (host !== null) {
+    const whole = at === null ? folder : `${folder}/${at.file}`;
+    return openOn(platform, id, host, { path: whole, line: at?.line ?? null }, there?.machine);
+  }
+  if (there === null) {
+    if (at === null) return how(platform)(folder);
+    return platform.openInEditor(`${folder}/${at.file}`, at.line);
+  }
   const { machine, destination, path } = there;
   if (destination == null) {
     const detail = translate("task.elsewhere.container");
@@ -82,24 +95,29 @@ async function open(
     showToast({ tone: "danger", title, detail });
     return undefined;
   }
-  return platform.openInEditorThere(file === null ? path : `${path}/${file}`, destination);
+  if (at === null) return platform.openInEditorThere(path, destination, null);
+  return platform.openInEditorThere(`${path}/${at.file}`, destination, at.line);
 }
 
 function openAt(
   platform: Platform,
   place: Place,
   tree: PlaceOfTask,
-  file: string | null = null,
+  at: FileAt | null = null,
 ): void {
-  open(platform, place, tree, file).catch((thrown: unknown) =>
+  open(platform, place, tree, at).catch((thrown: unknown) =>
     showToast({ tone: "danger", title: translate("task.openFailed"), detail: String(thrown) }),
   );
 }
 
-/** Opens a file of a worktree in the person's editor. */
-export function openFileInEditor(platform: Platform, tree: PlaceOfTask, file: string): void {
-  const { path } = tree;
-  openAt(platform, editor, { ...tree, path: `${path}/${file}` }, file);
+/** Opens a file of a worktree in the person's editor, at a line where the editor can do that. */
+export function openFileInEditor(
+  platform: Platform,
+  tree: PlaceOfTask,
+  file: string,
+  line: number | null,
+): void {
+  openAt(platform, editor, tree, { file, line });
 }
 
 export function PlaceButtons({ tree }: { tree: PlaceOfTask }) {

@@ -45,7 +45,7 @@ const save = () => userEvent.click(screen.getByRole("button", { name: /^Save/ })
 it("lets a script block before work, and nowhere else", async () => {
   openApp(createSampleHost(), page);
   const before = await event(/^Before work/);
-  await userEvent.click(within(before).getByRole("button", { name: /: npm ci$/ }));
+  await userEvent.click(within(before).getByRole("button", { name: /: npm ci, blocking$/ }));
   expect(
     within(before).getByRole("switch", { name: "Blocking" }).getAttribute("aria-checked"),
   ).toBe("true");
@@ -90,15 +90,88 @@ it("says at its field what the engine refuses, and saves what is mended", async 
   expect(sent.lifecycle_hooks["on_work_stop"]).toBeNull();
 });
 
+/** A hook is removed and not saved, and somebody else has saved another one. */
+async function changedHereAndElsewhere() {
+  const host = createSampleHost();
+  openApp(host, page);
+  const before = await event(/^Before work/);
+  await userEvent.click(
+    within(before).getAllByRole("button", { name: "Remove" })[0] as HTMLElement,
+  );
+  host.answer(
+    "project_settings_get",
+    sampleSettings({
+      ...sampleOwn,
+      lifecycle_hooks: { on_task_cancel: [{ type: "script", command: "theirs" }] },
+    }),
+  );
+  act(() => host.commit({ tags: ["projects"] }));
+  return host;
+}
+
+it("saves nothing over what changed elsewhere before a person says so", async () => {
+  const host = await changedHereAndElsewhere();
+  const banner = await screen.findByRole("alert", { name: "The hooks changed elsewhere" });
+  const keep = within(banner).getByRole("button", { name: "Keep my draft" });
+  await save();
+  expect(document.activeElement).toBe(keep);
+  await userEvent.keyboard("{Control>}s{/Control}");
+  expect(inputsOf(host, "project_settings_update")).toEqual([]);
+  await userEvent.click(keep);
+  await save();
+  await waitFor(() => expect(inputsOf(host, "project_settings_update")).toHaveLength(1));
+});
+
+it("keeps what is typed while it is saved, as a change of what was saved", async () => {
+  const host = createSampleHost();
+  openApp(host, page);
+  const cancel = await event(/^When a task is cancelled/);
+  await userEvent.click(within(cancel).getByRole("button", { name: "Add script" }));
+  await userEvent.type(within(cancel).getByRole("textbox", { name: "Command" }), "one");
+  let answer = () => {};
+  host.answer("project_settings_update", ({ lifecycle_hooks }) => {
+    const saved = sampleSettings({ ...sampleOwn, lifecycle_hooks });
+    host.answer("project_settings_get", saved);
+    return new Promise((resolve) => (answer = () => resolve(saved)));
+  });
+  await save();
+  await userEvent.type(within(cancel).getByRole("textbox", { name: "Command" }), " more");
+  // The change is heard of before the answer is.
+  const reads = inputsOf(host, "project_settings_get").length;
+  act(() => host.commit({ tags: ["projects"] }));
+  await waitFor(() => expect(inputsOf(host, "project_settings_get")).toHaveLength(reads + 1));
+  expect(screen.queryByText("The hooks changed elsewhere")).toBeNull();
+  await act(async () => answer());
+  const button = screen.getByRole("button", { name: /^Save/ });
+  await waitFor(() => expect(button.hasAttribute("aria-busy")).toBe(false));
+  expect(screen.queryByText("The hooks changed elsewhere")).toBeNull();
+  await within(cancel).findByRole("button", { name: /: one more$/ });
+  await userEvent.click(button);
+  await waitFor(() => expect(inputsOf(host, "project_settings_update")).toHaveLength(2));
+  expect(inputsOf(host, "project_settings_update")[1]).toMatchObject({
+    lifecycle_hooks: { on_task_cancel: [{ type: "script", command: "one more" }] },
+  });
+});
+
+it("discards what is written for what was saved elsewhere", async () => {
+  await changedHereAndElsewhere();
+  await screen.findByText("The hooks changed elsewhere");
+  await userEvent.click(screen.getByRole("button", { name: "Discard" }));
+  await screen.findByRole("button", { name: /: theirs$/ });
+  expect(screen.queryByText("The hooks changed elsewhere")).toBeNull();
+});
+
 it("moves a hook by keys, and the focus with it", async () => {
   openApp(createSampleHost(), page);
   const before = await event(/^Before work/);
   within(before)
-    .getByRole("button", { name: /: npm ci$/ })
+    .getByRole("button", { name: /: npm ci, blocking$/ })
     .focus();
   await userEvent.keyboard("{Alt>}{ArrowDown}{/Alt}");
   await waitFor(() =>
-    expect(document.activeElement?.getAttribute("aria-label")).toBe("Before work, hook 2: npm ci"),
+    expect(document.activeElement?.getAttribute("aria-label")).toBe(
+      "Before work, hook 2: npm ci, blocking",
+    ),
   );
 });
 
@@ -187,8 +260,10 @@ it("shows what a test in the repository itself prints while it runs", async () =
 it("shows the same draft as text", async () => {
   openApp(createSampleHost(), page);
   const before = await event(/^Before work/);
-  await userEvent.click(within(before).getByRole("button", { name: /: npm ci$/ }));
+  // Whoever hears the line is told what its badge shows.
+  await userEvent.click(within(before).getByRole("button", { name: /: npm ci, blocking$/ }));
   await userEvent.click(within(before).getByRole("switch", { name: "Blocking" }));
+  await within(before).findByRole("button", { name: /: npm ci$/ });
   await userEvent.click(screen.getByRole("radio", { name: "JSON" }));
   const text = await screen.findByRole("textbox", { name: "Hooks as JSON" });
   await waitFor(() => expect(text.textContent).toContain('"npm ci"'));

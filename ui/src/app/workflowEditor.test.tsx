@@ -198,6 +198,34 @@ it("asks whose workflow is kept when it was changed elsewhere", async () => {
   expect(puts[0]?.text).toContain('"default mine"');
 });
 
+it("keeps what is typed while it is saved, as a change of what was saved", async () => {
+  const host = createSampleHost();
+  openApp(host, `${page}&view=form`);
+  const name = (await screen.findAllByRole("textbox", { name: "Name" }))[0] as HTMLElement;
+  await userEvent.type(name, " one");
+  let answer = () => {};
+  host.answer("project_workflow_put", ({ text }) => {
+    const saved = sampleWorkflowAt(2, JSON.parse(text ?? "") as Workflow);
+    host.answer("project_workflow_get", saved);
+    return new Promise((resolve) => (answer = () => resolve(saved)));
+  });
+  const button = screen.getByRole("button", { name: /^Save/ });
+  await userEvent.click(button);
+  await userEvent.type(name, " more");
+  // The change is heard of before the answer is.
+  const reads = inputsOf(host, "project_workflow_get").length;
+  act(() => host.commit({ tags: ["projects", "board:p1"] }));
+  await waitFor(() => expect(inputsOf(host, "project_workflow_get").length).toBe(reads + 1));
+  await act(async () => answer());
+  await waitFor(() => expect(button.hasAttribute("aria-busy")).toBe(false));
+  expect(screen.queryByText("The workflow changed elsewhere")).toBeNull();
+  expect(name).toHaveProperty("value", "default one more");
+  host.answer("project_workflow_put", sampleWorkflowAt(3));
+  await userEvent.click(button);
+  await waitFor(() => expect(inputsOf(host, "project_workflow_put")).toHaveLength(2));
+  expect(inputsOf(host, "project_workflow_put")[1]).toMatchObject({ version: 2 });
+});
+
 it("saves again by itself when only the project changed", async () => {
   const host = createSampleHost();
   openApp(host, `${page}&view=form`);

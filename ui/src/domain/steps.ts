@@ -17,7 +17,7 @@ export function movesFrom(
   return moves.find(({ from }) => from === status)?.to ?? [];
 }
 
-/** A state in which neither an agent nor a check nor a merge is at work, e.g. one that a project has added. */
+/** A state that somebody moves tasks on from: one of the project's own, or a gate that does nothing when it is entered. */
 export function isByHand({ kind, hooks }: State): boolean {
   if (kind === "custom") return true;
   const acts = [hooks?.before_enter, hooks?.on_enter, hooks?.after_enter];

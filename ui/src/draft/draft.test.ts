@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
   drafts,
   editDraft,
@@ -7,7 +7,9 @@ import {
   rebaseDraft,
   redoDraft,
   resetDraft,
+  saveDraft,
   undoDraft,
+  type Saved,
 } from "./drafts.ts";
 import { formatJson, lineColumnAt, offsetAt, parseJson } from "./json.ts";
 import { clearAt, formatPath, getAt, isWithin, parsePath, placeOf, setAt } from "./path.ts";
@@ -128,6 +130,10 @@ describe("drafts", () => {
     editDraft("k", "mine");
     openDraft("k", "c", 3);
     expect(now()).toMatchObject({ text: "mine", base: "b", version: 2, isStale: true });
+    // What it began from is saved again: nothing is in its way.
+    openDraft("k", "b", 4);
+    expect(now()).toMatchObject({ text: "mine", base: "b", version: 4, isStale: false });
+    openDraft("k", "c", 3);
     rebaseDraft("k", "c", 3);
     expect(now()).toMatchObject({ text: "mine", base: "c", version: 3, isStale: false });
     openDraft("k", "mine", 4);
@@ -136,5 +142,36 @@ describe("drafts", () => {
     resetDraft("k", "mine", 4);
     const draft = now();
     expect(draft && isDirty(draft)).toBe(false);
+  });
+
+  const at = (base: string) => Promise.resolve({ base, version: null });
+
+  it("judges what is saved elsewhere during a save once the save is answered", async () => {
+    openDraft("k", "a", null);
+    editDraft("k", "mine");
+    const saving = saveDraft(
+      "k",
+      () => Promise.reject(new Error("refused")),
+      () => at("theirs"),
+    );
+    openDraft("k", "theirs", null);
+    expect(now()).toMatchObject({ isSaving: true, isStale: false });
+    await saving;
+    expect(now()).toMatchObject({ text: "mine", base: "a", isSaving: false, isStale: true });
+    const put = vi.fn<() => Promise<Saved>>(() => at("mine"));
+    await saveDraft("k", put, () => at("theirs"));
+    expect(put).not.toHaveBeenCalled();
+  });
+
+  it("keeps what is written while it is saved, and saves nothing twice at a time", async () => {
+    openDraft("k", "a", null);
+    editDraft("k", "one");
+    const put = vi.fn<() => Promise<Saved>>(() => at("one as saved"));
+    const saving = saveDraft("k", put, () => at("one as saved"));
+    await saveDraft("k", put, () => at("one as saved"));
+    editDraft("k", "one, two");
+    await saving;
+    expect(put).toHaveBeenCalledTimes(1);
+    expect(now()).toMatchObject({ text: "one, two", base: "one as saved", isStale: false });
   });
 });

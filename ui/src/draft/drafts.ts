@@ -21,6 +21,14 @@ export interface Draft {
   readonly group: string | null;
   /** Something else was saved since the base was read. */
   readonly isStale: boolean;
+  /** It is being saved: what is read meanwhile may be its own, and is not judged. */
+  readonly isSaving: boolean;
+}
+
+/** What is saved, as a draft would say it. */
+export interface Saved {
+  readonly base: string;
+  readonly version: number | null;
 }
 
 type Drafts = Readonly<Record<string, Draft>>;
@@ -35,7 +43,10 @@ export const drafts = createStore<{ readonly drafts: Drafts }>()(
       drafts: Object.fromEntries(
         Object.entries(state.drafts)
           .filter(([, draft]) => isDirty(draft))
-          .map(([key, draft]) => [key, { ...draft, past: [], future: [], group: null }]),
+          .map(([key, draft]) => [
+            key,
+            { ...draft, past: [], future: [], group: null, isSaving: false },
+          ]),
       ),
     }),
   }),
@@ -51,6 +62,7 @@ const fresh = (base: string, version: number | null): Draft => ({
   future: [],
   group: null,
   isStale: false,
+  isSaving: false,
 });
 
 function update(key: string, change: (draft: Draft) => Draft): void {
@@ -66,9 +78,10 @@ export function openDraft(key: string, base: string, version: number | null): vo
   drafts.setState((state) => {
     const draft = state.drafts[key];
     if (!draft) return { drafts: { ...state.drafts, [key]: fresh(base, version) } };
+    if (draft.isSaving) return state;
     if (draft.base === base) {
-      if (draft.version === version) return state;
-      return { drafts: { ...state.drafts, [key]: { ...draft, version } } };
+      if (draft.version === version && !draft.isStale) return state;
+      return { drafts: { ...state.drafts, [key]: { ...draft, version, isStale: false } } };
     }
     // What is saved elsewhere became what was written here.
     if (!isDirty(draft) || draft.text === base)
@@ -86,6 +99,31 @@ export function resetDraft(key: string, base: string, version: number | null): v
 /** Keeps what is written and takes it as a change of what is saved now. */
 export function rebaseDraft(key: string, base: string, version: number | null): void {
   update(key, (draft) => ({ ...draft, base, version, isStale: false }));
+}
+
+/**
+ * Saves what is written: `put` does it and answers what is saved then, `read` reads what is saved now. What was saved is
+ * the new base, and what was typed meanwhile is kept as a change of it. A stale draft is not saved, and nothing twice
+ * at a time. A refusal of `put` is for its caller to show.
+ */
+export async function saveDraft(
+  key: string,
+  put: () => Promise<Saved>,
+  read: () => Promise<Saved | null>,
+): Promise<void> {
+  const sent = drafts.getState().drafts[key];
+  if (!sent || sent.isStale || sent.isSaving) return;
+  update(key, (draft) => ({ ...draft, isSaving: true }));
+  const saved = await put().catch(() => null);
+  // Read after the answer: what was read before it may be older than what was saved.
+  const now = await read().catch(() => null);
+  update(key, (draft) => {
+    if (saved === null) return { ...draft, isSaving: false };
+    const { base, version } = saved;
+    if (draft.text === sent.text) return fresh(base, version);
+    return { ...draft, base, version, isStale: false, isSaving: false };
+  });
+  if (now) openDraft(key, now.base, now.version);
 }
 
 export function editDraft(key: string, text: string, group: string | null = null): void {

@@ -5,7 +5,10 @@ import { t } from "#ui/i18n/index.ts";
 import { drafts, isDirty } from "./drafts.ts";
 
 /** `kept` is the catalogue's key of the sentence that names the draft. */
-export function useLeaveNotice(key: string, kept: "workflow.kept" | "hooks.kept"): void {
+export function useLeaveNotice(
+  key: string,
+  kept: "workflow.kept" | "hooks.kept" | "serviceSettings.kept",
+): void {
   useEffect(() => {
     const page = location.hash;
     return () => {

@@ -21,6 +21,7 @@ export interface FakePlatform extends Platform {
     readonly target: string;
     /** Of what is on another machine. */
     readonly destination?: string;
+    readonly line?: number;
   }[];
   /** Commits changes: they are numbered and sent as one batch. */
   commit(...changes: Partial<Change>[]): void;
@@ -132,9 +133,11 @@ export function createFakePlatform(
     openPath: open("path"),
     openExternal: open("external"),
     openInTerminal: open("terminal"),
-    openInEditor: open("editor"),
-    async openInEditorThere(target, destination) {
-      opened.push({ kind: "editor", target, destination });
+    async openInEditor(target, line = null) {
+      opened.push({ kind: "editor", target, ...(line !== null && { line }) });
+    },
+    async openInEditorThere(target, destination, line) {
+      opened.push({ kind: "editor", target, destination, ...(line !== null && { line }) });
     },
     ready() {
       ready = true;

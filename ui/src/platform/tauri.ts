@@ -69,9 +69,9 @@ export function createTauriPlatform(): Platform {
     openPath: (path) => open("path", path),
     openExternal: (url) => open("external", url),
     openInTerminal: (path) => open("terminal", path),
-    openInEditor: (path) => open("editor", path),
-    openInEditorThere: (target, destination) =>
-      invoke("shell_open", { target, kind: "editor", destination }),
+    openInEditor: (target, line = null) => invoke("shell_open", { target, kind: "editor", line }),
+    openInEditorThere: (target, destination, line) =>
+      invoke("shell_open", { target, kind: "editor", destination, line }),
     ready: () => void invoke("ui_ready"),
   };
 }

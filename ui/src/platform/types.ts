@@ -92,9 +92,10 @@ export interface Platform {
   openPath(path: string): Promise<void>;
   openExternal(url: string): Promise<void>;
   openInTerminal(path: string): Promise<void>;
-  openInEditor(path: string): Promise<void>;
-  /** Opens a folder of the machine that ssh reaches by `destination`. */
-  openInEditorThere(path: string, destination: string): Promise<void>;
+  /** Opens a folder or a file, at a line where the editor can do that. */
+  openInEditor(path: string, line?: number | null): Promise<void>;
+  /** The same of the machine that ssh reaches by `destination`. */
+  openInEditorThere(path: string, destination: string, line: number | null): Promise<void>;
   /** The first screen is painted; the host may show the window. */
   ready(): void;
 }

@@ -33,6 +33,7 @@ import { profileAnswers } from "./sampleProfiles.ts";
 import { raceAnswers } from "./sampleRaceHost.ts";
 import { reviewAnswers } from "./sampleReviewHost.ts";
 import { scoreAnswers } from "./sampleScores.ts";
+import { serviceAnswers } from "./sampleServices.ts";
 import { settingsAnswers } from "./sampleSettings.ts";
 import { storageAnswers } from "./sampleStorage.ts";
 import { teachingAnswers } from "./sampleTeaching.ts";
@@ -82,8 +83,7 @@ function readsOf(sample: string | null, tasks: readonly Task[]): Handlers {
     ...agentAnswers(sample),
     ...(sample === "diff" || sample === "races" ? diffAnswers() : {}),
     ...(sample === "many" ? manyAnswers() : {}),
-    task_services: () => ({ items: [], next_cursor: null }),
-    service_list: () => ({ items: [], next_cursor: null }),
+    ...serviceAnswers(),
     ...(sample === "fixes" ? fixAnswers() : { fix_list: () => ({ proposals: [], drafts: [] }) }),
     ...(sample === "validate" ? validateAnswers() : sampleUnvalidated()),
     race_estimate: () => ({ entries: [], total_micro_usd: null }),

@@ -2,6 +2,7 @@
 import type { InnerLoopState, SubsystemStatus } from "#ui/api/generated.ts";
 import { pageOf, type Handlers } from "./answers.ts";
 import { cast, recorded } from "./recorded.ts";
+import { sampleRepositoryServices } from "./sampleServices.ts";
 import { at } from "./sampleTasks.ts";
 
 /** Of a project where neither it nor its repository says anything. */
@@ -31,6 +32,7 @@ export const sampleLoop: InnerLoopState = {
       competitive: { enabled: true, maxParallel: 3 },
       costAnomaly: { ratio: 1.5 },
     },
+    services: [...sampleRepositoryServices],
   },
 };
 

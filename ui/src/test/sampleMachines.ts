@@ -12,6 +12,7 @@ export function sampleMachine(change: Partial<Machine> = {}): Machine {
     root: "~/.forge",
     labels: [],
     caps: { runs: null },
+    quota: { runs_per_day: null, micro_usd_per_day: null },
     draining: false,
     created_at: at(9_000),
     updated_at: at(9_000),

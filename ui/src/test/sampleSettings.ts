@@ -3,6 +3,8 @@ import type { Handlers, Output } from "./answers.ts";
 import { cast, recorded } from "./recorded.ts";
 import { sampleLoop } from "./sampleLoop.ts";
 
+import { sampleRepositoryServices, sampleServices } from "./sampleServices.ts";
+
 type Tree = Readonly<Record<string, unknown>>;
 
 /** What is in force where a project says nothing. */
@@ -10,6 +12,7 @@ const defaults: Tree = {
   ...(recorded("project_settings_get", { project_id: cast.project }).settings as Tree),
   author: null,
   innerLoop: sampleLoop.config,
+  services: sampleRepositoryServices,
 };
 
 const isTree = (value: unknown): value is Tree =>
@@ -28,6 +31,7 @@ export function sampleSettings(own: Tree = {}): Output<"project_settings_get"> {
 export const sampleOwn: Tree = {
   review_config: { ci_steps: ["npm test", "npm run lint"] },
   max_concurrent: 6,
+  services: sampleServices,
   lifecycle_hooks: {
     before_work: [
       { type: "script", command: "npm ci", timeout_seconds: 300, blocking: true },

@@ -33,6 +33,7 @@ export const pageScenes: readonly PageScene[] = [
   ...[
     "general",
     "setup",
+    "services",
     "costs",
     "knowledge",
     "notifications",

@@ -28,6 +28,8 @@ const UNASKED: &[&str] = &[
     "forge_logs",
     "forge_remove_task_dependency",
     "forge_search_knowledge",
+    "forge_service_log",
+    "forge_stop_service",
     "forge_transition_task",
     "forge_update_task",
     "iteration_state",

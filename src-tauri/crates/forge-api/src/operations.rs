@@ -24,7 +24,7 @@ use forge_model::{
     lesson::LessonView,
     log::LogPage,
     loop_status::SubsystemStatus,
-    machine::{Machine, SshHost},
+    machine::{Machine, SshHost, fleet::TaskPlacement},
     merge::{ConflictFile, Merge, MergeQueueEntry},
     notification::Notification,
     preview::FilePreview,
@@ -33,7 +33,7 @@ use forge_model::{
     race::Race,
     review::Review,
     run::RunInfo,
-    service::{Service, TaskService},
+    service::{Service, ServiceOffer, TaskService},
     storage::Backup,
     task::Task,
     transition::Transition,
@@ -205,10 +205,11 @@ table! {
     TaskDependencyRemove(tasks::Dependency) -> Task = ("task_dependency_remove", Delete, "/tasks/{task_id}/dependencies/{depends_on}", "Removes a dependency.", tasks::remove_dependency);
     TaskSubtasks(TaskPath) -> Page<Task> = ("task_subtasks", Get, "/tasks/{task_id}/subtasks", "Subtasks of a task, in order.", tasks::subtasks).provides(&["task:{task_id}"]).paged();
     TaskTransitions(TaskPath) -> Page<Transition> = ("task_transitions", Get, "/tasks/{task_id}/transitions", "Every move of a task, with the steps that ran after it.", tasks::transitions).provides(&["task:{task_id}"]).paged();
+    TaskPlacementGet(TaskPath) -> TaskPlacement = ("task_placement_get", Get, "/tasks/{task_id}/placement", "Where a task would run now, and why.", tasks::placement).provides(&["task:{task_id}", "machines", "agents"]);
     TaskPromptPreview(TaskPath) -> tasks::Prompt = ("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "The prompt of the agent's next run.", tasks::prompt_preview).provides(&["task:{task_id}"]);
     TaskPlan(TaskPath) -> tasks::PlanView = ("task_plan", Get, "/tasks/{task_id}/plan", "The plan of a task.", tasks::plan).provides(&["task:{task_id}"]);
     TaskPlanPut(tasks::PutPlan) -> tasks::PlanView = ("task_plan_put", Put, "/tasks/{task_id}/plan", "Replaces the plan of a task.", tasks::put_plan);
-    Attention(tasks::Limited) -> Page<Task> = ("attention", Get, "/attention", "Tasks that need the user, oldest first.", tasks::attention).provides(&["attention"]);
+    Attention(tasks::Limited) -> Page<Task> = ("attention", Get, "/attention", "Tasks that need the user, those that wait longest first.", tasks::attention).provides(&["attention"]);
 
     TaskReviews(TaskPath) -> Page<Review> = ("task_reviews", Get, "/tasks/{task_id}/reviews", "All reviews of a task.", reviews::list).provides(&["task:{task_id}"]).paged();
     ReviewApprove(reviews::DecideReview) -> TaskAndReview = ("review_approve", Post, "/tasks/{task_id}/review/approve", "Approves the review that waits for the user.", reviews::approve);
@@ -273,6 +274,8 @@ table! {
     ServiceList(Empty) -> Page<Service> = ("service_list", Get, "/services", "Services that run, of all tasks.", services::list).provides(&["services"]).paged();
     TaskServices(TaskPath) -> Page<TaskService> = ("task_services", Get, "/tasks/{task_id}/services", "Services that the project names, with their latest start in the task.", services::of_task).provides(&["task:{task_id}", "projects"]).paged();
     ServiceStart(services::StartService) -> Service = ("service_start", Post, "/tasks/{task_id}/services/start", "Starts a service in the task's worktree; one that runs is left as it is.", services::start);
+    ProjectServiceOffers(projects::ProjectPath) -> Page<ServiceOffer> = ("project_service_offers", Get, "/projects/{project_id}/services/offers", "Suggested services, derived from the project's files, that it does not name.", services::offers).provides(&["projects"]).paged();
+    ProjectServicesTake(services::TakeServices) -> Done = ("project_services_take", Post, "/projects/{project_id}/services/take", "Adds suggested services to the project; none is started.", services::take);
     ServiceStop(services::StopService) -> Page<TaskService> = ("service_stop", Post, "/tasks/{task_id}/services/stop", "Stops a service of the task, or all of them.", services::stop).paged();
 
     WorkspaceList(Empty) -> Page<WorkspaceView> = ("workspace_list", Get, "/workspaces", "All worktrees.", workspaces::list).provides(&["workspaces"]).paged();

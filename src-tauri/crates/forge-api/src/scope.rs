@@ -18,9 +18,10 @@ use serde_json::Value;
 use crate::{
     Api, ApiError, Call as _,
     operations::{
-        ExecutionFollowUp, FixApply, FixList, FixRollback, KnowledgeSearch, TaskAction, TaskCreate,
-        TaskDependencyAdd, TaskDependencyRemove, TaskDiff, TaskDiffFile, TaskExecutions, TaskGet,
-        TaskTransition, TaskUpdate, Validate, ValidateLog, ValidateState,
+        ExecutionFollowUp, FixApply, FixList, FixRollback, KnowledgeSearch, ServiceStart, ServiceStop,
+        TaskAction, TaskCreate, TaskDependencyAdd, TaskDependencyRemove, TaskDiff, TaskDiffFile,
+        TaskExecutions, TaskGet, TaskLog, TaskServices, TaskTransition, TaskUpdate, Validate, ValidateLog,
+        ValidateState,
     },
 };
 
@@ -29,6 +30,10 @@ use crate::{
 enum Rule {
     /// For its task and the parts, named by `task_id`.
     Task,
+    /// To try its work: a service of its own task.
+    Service,
+    /// For what a service of its task printed.
+    ServiceLog,
     /// For its task and the parts, of both tasks that a dependency names.
     Dependency,
     /// To make a part, named by `parent_id`, with these fields.
@@ -56,7 +61,9 @@ impl Rule {
     const fn is_for(self, role: ExecutionRole) -> bool {
         let works = matches!(role, ExecutionRole::Coder | ExecutionRole::Planner);
         match self {
-            Self::Task | Self::Project | Self::Attempts => true,
+            Self::Task | Self::Project | Self::Attempts | Self::ServiceLog => true,
+            // A service runs what was changed in the worktree, and who plans or judges runs nothing.
+            Self::Service => matches!(role, ExecutionRole::Coder),
             Self::Dependency
             | Self::NewPart(_)
             | Self::Part(_)
@@ -75,6 +82,10 @@ const RULES: &[(&str, Rule)] = &[
     (TaskDiffFile::NAME, Rule::Task),
     (TaskExecutions::NAME, Rule::Task),
     (FixList::NAME, Rule::Task),
+    (TaskServices::NAME, Rule::Task),
+    (TaskLog::NAME, Rule::ServiceLog),
+    (ServiceStart::NAME, Rule::Service),
+    (ServiceStop::NAME, Rule::Service),
     (
         TaskCreate::NAME,
         Rule::NewPart(&["title", "description", "priority", "execution_mode", "subtask_order", "depends_on"]),
@@ -125,6 +136,14 @@ impl Api {
     async fn check(&self, scope: &RunScope, rule: Rule, input: &Value) -> Result<(), ApiError> {
         match rule {
             Rule::Task => self.within(scope, &field(input, "task_id")?).await,
+            Rule::Service => own(scope, &field(input, "task_id")?),
+            Rule::ServiceLog => {
+                self.within(scope, &field(input, "task_id")?).await?;
+                if forge_model::service::is_log(&field::<String>(input, "log_id")?) {
+                    return Ok(());
+                }
+                Err(beyond(scope, "can read only logs of services"))
+            }
             Rule::Dependency => {
                 self.within(scope, &field(input, "task_id")?).await?;
                 self.within(scope, &field(input, "depends_on")?).await
@@ -270,6 +289,14 @@ fn is_below(path: &Path, folder: &Path) -> bool {
     }
 }
 
+/// Its own task, and none of its subtasks.
+fn own(scope: &RunScope, task: &TaskId) -> Result<(), ApiError> {
+    if *task == scope.task_id {
+        return Ok(());
+    }
+    Err(beyond(scope, "can run services of that task only"))
+}
+
 fn same_project(scope: &RunScope, input: &Value) -> Result<(), ApiError> {
     let project: ProjectId = field(input, "project_id")?;
     if project == scope.project_id { Ok(()) } else { Err(beyond(scope, "cannot access that project")) }
@@ -318,6 +345,17 @@ mod tests {
         let why = refusal(coder, &["npm test", "curl evil"], &["npm test"]).unwrap();
         assert!(why.contains("`curl evil`") && why.ends_with("it declares `npm test`"), "{why}");
         assert!(refusal(coder, &["true"], &[]).unwrap().ends_with("it declares none"));
+    }
+
+    #[test]
+    fn coder_alone_runs_services() {
+        for op in [ServiceStart::NAME, ServiceStop::NAME] {
+            let rule = rule_of(op).unwrap();
+            assert!(rule.is_for(ExecutionRole::Coder), "{op}");
+            for role in [ExecutionRole::Planner, ExecutionRole::Reviewer, ExecutionRole::Drafter] {
+                assert!(!rule.is_for(role), "{op}: {role}");
+            }
+        }
     }
 
     #[test]

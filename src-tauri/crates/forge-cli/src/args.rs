@@ -1,6 +1,7 @@
 //! The command line.
 
 mod agent;
+mod machine;
 mod more;
 mod project;
 mod task;
@@ -11,9 +12,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::{ArgValueCompleter, Shell};
 use forge_engine::Work;
 
-use crate::{complete, container_args::ContainerArgs};
+use crate::complete;
 
 pub(crate) use agent::{Agent, AgentScores, EditAgent, ScoresBy};
+pub(crate) use machine::{EditMachine, Machine};
 pub(crate) use more::{By, Cost, Fix, FixRef, Hook, Knowledge, Race, Run, Workflow, Worktree};
 pub(crate) use project::{EditProject, Project, Trust, WorkMode};
 pub(crate) use task::{ClosedRef, CreateTask, EditTask, Task, TaskRef, Wait};
@@ -318,6 +320,7 @@ impl Command {
                 | Task::Path(_)
                 | Task::Open(_)
                 | Task::Prompt(_)
+                | Task::Where(_)
                 | Task::Undo(_)
                 | Task::Delete { .. }
                 | Task::Stop { .. }
@@ -398,73 +401,6 @@ pub(crate) enum Client {
 pub(crate) enum Transport {
     Stdio,
     Http,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Machine {
-    /// Add a machine: one that is reached by ssh, or with --image, --containerfile or --devcontainer a container for
-    /// each task
-    Add {
-        /// Name
-        name: String,
-        /// Host name, address, or alias of `~/.ssh/config` [default: the name]
-        #[arg(long, conflicts_with = "from")]
-        host: Option<String>,
-        /// User there [default: as ssh or the image decides]
-        #[arg(long)]
-        user: Option<String>,
-        /// Port [default: as ssh decides]
-        #[arg(long, conflicts_with = "from")]
-        port: Option<u16>,
-        /// File of the key [default: as ssh decides]
-        #[arg(long, value_name = "FILE", conflicts_with = "from")]
-        identity_file: Option<String>,
-        /// Option as `ssh -o` takes it; repeatable
-        #[arg(long, value_name = "NAME=VALUE", conflicts_with = "from")]
-        option: Vec<String>,
-        #[command(flatten)]
-        container: Box<ContainerArgs>,
-        /// Folder of Forge there [default: ~/.forge]
-        #[arg(long, value_name = "DIR")]
-        root: Option<String>,
-        /// Label that tasks can ask for; repeatable
-        #[arg(long)]
-        label: Vec<String>,
-        /// Maximum number of concurrent runs
-        #[arg(long)]
-        max_runs: Option<u32>,
-    },
-    /// List the machines
-    List,
-    /// List the hosts of the SSH configuration
-    Hosts,
-    /// Show a machine and what runs there
-    Show {
-        /// Name or id
-        #[arg(add = ArgValueCompleter::new(complete::machines))]
-        name: String,
-    },
-    /// Test a machine step by step, and bring Forge's program there
-    Test {
-        /// Name or id
-        #[arg(add = ArgValueCompleter::new(complete::machines))]
-        name: String,
-    },
-    /// Start nothing new on a machine; what runs there goes on
-    Drain {
-        /// Name or id
-        #[arg(add = ArgValueCompleter::new(complete::machines))]
-        name: String,
-        /// Start tasks there again
-        #[arg(long)]
-        undo: bool,
-    },
-    /// Remove a machine that has no worktrees of tasks; what else is on it stays
-    Remove {
-        /// Name or id
-        #[arg(add = ArgValueCompleter::new(complete::machines))]
-        name: String,
-    },
 }
 
 /// What the demo runs its agents on.

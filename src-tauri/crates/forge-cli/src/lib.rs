@@ -5,6 +5,7 @@
 //! Exit codes: 0 ok, 1 the operation failed, 2 usage, 3 not found, 4 conflict or refused by a guard.
 //! Deliberately absent: rules about tasks.
 
+mod amount;
 mod answer;
 mod args;
 mod at;

@@ -77,6 +77,7 @@ pub(crate) const fn waiting(reason: WaitReason, is_at_work: bool) -> &'static st
         WaitReason::HostUnreachable => "code host unreachable",
         WaitReason::NoMachine => "no machine fits",
         WaitReason::MachineBusy => "queued for a machine",
+        WaitReason::MachineQuota => "daily quota of the machine reached",
         WaitReason::MachineUnreachable => "machine not reachable",
         WaitReason::MachineDiskFull => "disk of the machine is full",
         WaitReason::CostLimit => "daily cost limit reached",

@@ -60,6 +60,7 @@ mod workspace;
 pub(crate) use crate::core::world::World;
 pub use crate::core::{
     disk::{DiskSpace, StorageHealth},
+    fleet::placement::{Candidate, Today, WaitFor, fitness, waiting},
     guarded::guarded,
 };
 pub use crate::face::Engine;
@@ -84,10 +85,7 @@ pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};
 #[cfg(feature = "knowledge")]
 pub use knowledge::command::{LessonEdit, LessonPage};
-pub use machine::{
-    command::MachineChange,
-    placement::{Candidate, Placement, WaitFor, choose, waiting},
-};
+pub use machine::command::MachineChange;
 pub use program::growth::{Grown, Growths, LogGrowth};
 pub use project::{
     command::{NewProject, ProjectChange},

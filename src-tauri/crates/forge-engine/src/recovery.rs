@@ -45,6 +45,10 @@ pub(crate) async fn recover(world: &World) -> Result<()> {
     adoptable.adopt(world).await?;
     world.point("recovery.settled");
     if world.inner.config.work == Work::Named {
+        // Nobody goes on with the tasks that were given them, unless their run lasts; each asks for its place again.
+        let mut tx = world.store().write().await?;
+        tx.slots_mut().release_before_their_run().await?;
+        tx.commit().await?;
         export::keep_exporting(world);
         return Ok(());
     }

@@ -11,7 +11,7 @@ use crate::{
     core::{
         self, private_data,
         sync::locked,
-        world::{Inner, World},
+        world::{Inner, World, features::Features},
     },
     error::{Result, StartError},
     instance::Instance,
@@ -32,6 +32,11 @@ pub(crate) enum Runs {
 
 /// Opens the data folder, recovers, and begins to work.
 pub(crate) async fn open(config: EngineConfig) -> Result<World, StartError> {
+    open_with(config, registry::features()).await
+}
+
+/// The same with these features.
+pub(crate) async fn open_with(config: EngineConfig, features: Features) -> Result<World, StartError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |source| InstanceError::Io { path, source }
@@ -58,7 +63,7 @@ pub(crate) async fn open(config: EngineConfig) -> Result<World, StartError> {
         tracing::warn!(%error, "processes that leave their group will be found by their marker alone");
     }
     let keeper = core::keeper::keeper_of(&config, &store).await.map_err(io(&config.data_dir))?;
-    let inner = Inner::new(config, store, git, instance, keeper, registry::features());
+    let inner = Inner::new(config, store, git, instance, keeper, features);
     let world = World { inner: Arc::new(inner) };
     core::redaction::learn_own_secrets(&world);
     if let Some(detail) = core::disk::check_content(&world).await {

@@ -18,8 +18,8 @@
 //!
 //! Either may be confined by a [`Sandbox`], which the kernel enforces on the child and on its descendants.
 //!
-//! What is platform's own lives in [`process`], [`sandbox`] and `group`. Deliberately absent: terminals (children get
-//! pipes), and any knowledge of agents, tasks or git.
+//! What is the platform's own lives in [`process`], [`sandbox`], `proc` and `group`. Deliberately absent: terminals
+//! (children get pipes), and any knowledge of agents, tasks or git.
 
 pub mod apart;
 pub mod capture;
@@ -37,6 +37,7 @@ pub mod own;
 pub mod path;
 pub mod piped;
 pub mod port;
+mod proc;
 pub mod process;
 pub mod run;
 pub mod sandbox;

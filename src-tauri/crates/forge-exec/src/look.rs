@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::process::{Stat, all_processes, marker_of, resident_bytes};
+use crate::proc::{Stat, all_processes, marker_of, resident_bytes};
 
 /// The longest command line that is told, in characters.
 const COMMAND_CHARS: usize = 200;

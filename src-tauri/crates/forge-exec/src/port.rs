@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::{
     look::owner,
-    process::{NamedProcess, Stat, all_processes, comm_of},
+    proc::{Stat, all_processes, comm_of},
+    process::NamedProcess,
 };
 
 /// The files in which the kernel lists the sockets of this network namespace.

@@ -29,13 +29,20 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{Interest, unix::AsyncFd};
 
 use crate::group::{Group, pid_of};
-use crate::{Exit, MARKER_VARIABLE, Marker};
-
-/// Clock ticks a second in `/proc`, fixed by the kernel's interface (`USER_HZ`), whatever it ticks at.
-const TICKS_PER_SECOND: u64 = 100;
+use crate::proc::{
+    Stat, all_processes, boot_id, comm_of, environment_of, marker_in, marker_of, replaces_its_program,
+    resident_bytes,
+};
+use crate::{Exit, Marker};
 
 /// How long killing is repeated before a process that cannot die (stuck in the kernel) is given up.
 const KILL_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a process may take to replace its program, before it is taken for a stranger that shows no environment.
+const REPLACING_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often processes are looked at to kill them all at once, while some may turn out to be meant.
+const KILLING_LOOKS: u32 = 3;
 
 /// How long a dead child may lie about before it is taken for one that nobody waits for.
 const UNCLAIMED_AFTER: Duration = Duration::from_secs(60);
@@ -117,12 +124,6 @@ pub fn working_in(folder: &Path) -> Option<NamedProcess> {
     })
 }
 
-/// The name of a process.
-pub(crate) fn comm_of(pid: u32) -> String {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.trim_end().to_owned()
-}
-
 /// Whether a process descends from another one, by the parents that they have now. One that is gone descends from nobody
 /// that is known: that counts, too.
 #[must_use]
@@ -147,9 +148,7 @@ fn is_own_errand(pid: u32, all: &BTreeMap<u32, Stat>) -> bool {
             _ => return false,
         }
     }
-    let variable = [MARKER_VARIABLE.as_bytes(), b"="].concat();
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    !environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(&variable))
+    marker_of(pid).is_none()
 }
 
 /// What the processes of one marker use now.
@@ -194,7 +193,7 @@ pub async fn end(identity: &ProcessIdentity, marker: &Marker, grace: Duration) -
 pub fn usage(marker: &Marker) -> ProcessUsage {
     let family = Family { marker: marker.clone(), leader: None };
     let mut usage = ProcessUsage::default();
-    for (pid, stat) in family.members() {
+    for (pid, stat) in family.look().members {
         usage.processes += 1;
         usage.cpu_ms += stat.cpu_ms();
         usage.rss_bytes += resident_bytes(pid).unwrap_or(0);
@@ -220,6 +219,15 @@ pub(crate) fn os_string(bytes: &[u8]) -> OsString {
     OsStr::from_bytes(bytes).to_owned()
 }
 
+/// What is known of a family at one moment.
+#[derive(Debug, Default)]
+struct Look {
+    /// Its living members, by number.
+    members: BTreeMap<u32, Stat>,
+    /// Processes, with their start times, that replace their program just now: whose they are shows when they are done.
+    unsettled: BTreeSet<(u32, u64)>,
+}
+
 /// A run's processes: those that carry its marker and, while its leader is known, the leader's group.
 #[derive(Debug, Clone)]
 pub(crate) struct Family {
@@ -231,19 +239,38 @@ impl Family {
     /// Kills whoever is there now, without waiting. For the moment when nothing can be awaited.
     pub(crate) fn kill_now(&self) {
         Group::led_by(self.leader).kill();
-        for (pid, stat) in self.members() {
-            signal(pid, stat.start_time, Signal::SIGKILL);
+        for _ in 0..KILLING_LOOKS {
+            let Look { members, unsettled } = self.look();
+            for (pid, stat) in members {
+                signal(pid, stat.start_time, Signal::SIGKILL);
+            }
+            if unsettled.is_empty() {
+                break;
+            }
         }
     }
 
-    /// The living members, by number. This process is never one.
-    fn members(&self) -> BTreeMap<u32, Stat> {
+    /// Looks at all processes. This one is never a member.
+    fn look(&self) -> Look {
         let mut others = all_processes();
         others.remove(&std::process::id());
         others.retain(|_, stat| !stat.is_dead());
         let mut members = BTreeMap::new();
-        let mut fresh: BTreeSet<u32> =
-            others.iter().filter(|(pid, stat)| self.owns(**pid, stat)).map(|(pid, _)| *pid).collect();
+        let mut fresh = BTreeSet::new();
+        let mut bare = BTreeSet::new();
+        for (pid, stat) in &others {
+            if self.leads(*pid, stat) {
+                fresh.insert(*pid);
+                continue;
+            }
+            match environment_of(*pid) {
+                Some(environment) if environment.is_empty() => _ = bare.insert(*pid),
+                Some(environment) if marker_in(&environment) == Some(self.marker.0.as_bytes()) => {
+                    fresh.insert(*pid);
+                }
+                _ => {}
+            }
+        }
         while !fresh.is_empty() {
             for pid in &fresh {
                 if let Some(stat) = others.remove(pid) {
@@ -253,12 +280,16 @@ impl Family {
             fresh =
                 others.iter().filter(|(_, stat)| fresh.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
         }
-        members
+        let unsettled = others
+            .iter()
+            .filter(|(pid, _)| bare.contains(*pid) && replaces_its_program(**pid))
+            .map(|(pid, stat)| (*pid, stat.start_time))
+            .collect();
+        Look { members, unsettled }
     }
 
-    fn owns(&self, pid: u32, stat: &Stat) -> bool {
+    fn leads(&self, pid: u32, stat: &Stat) -> bool {
         self.leader.is_some_and(|leader| pid == leader || stat.group == leader || stat.session == leader)
-            || carries(pid, &self.marker)
     }
 }
 
@@ -267,14 +298,24 @@ pub(crate) async fn sweep_family(family: Family, grace: Duration) -> u32 {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(2);
     let mut told: BTreeSet<(u32, u64)> = BTreeSet::new();
+    let mut seen = begun;
+    let mut awaited: BTreeSet<(u32, u64)> = BTreeSet::new();
     loop {
-        let members = members_off_thread(&family).await;
+        let Look { members, unsettled } = look_off_thread(&family).await;
         if members.is_empty() {
-            break;
-        }
-        if begun.elapsed() > grace + KILL_PATIENCE {
-            tracing::warn!(marker = %family.marker.0, left = members.len(), "failed to end all processes");
-            break;
+            // Who begins to replace its program later was seen before, with the environment that it had.
+            let still = if awaited.is_empty() { unsettled } else { &unsettled & &awaited };
+            if still.is_empty() || seen.elapsed() > REPLACING_PATIENCE {
+                break;
+            }
+            awaited = still;
+        } else {
+            awaited.clear();
+            seen = Instant::now();
+            if begun.elapsed() > grace + KILL_PATIENCE {
+                tracing::warn!(marker = %family.marker.0, left = members.len(), "failed to end all processes");
+                break;
+            }
         }
         let by_force = begun.elapsed() >= grace;
         for (pid, stat) in &members {
@@ -295,15 +336,15 @@ pub(crate) async fn sweep_family(family: Family, grace: Duration) -> u32 {
 }
 
 /// Reading the whole of `/proc` takes milliseconds: not on a thread that others share.
-async fn members_off_thread(family: &Family) -> BTreeMap<u32, Stat> {
+async fn look_off_thread(family: &Family) -> Look {
     let family = family.clone();
-    match tokio::task::spawn_blocking(move || family.members()).await {
-        Ok(members) => members,
+    match tokio::task::spawn_blocking(move || family.look()).await {
+        Ok(look) => look,
         // The program ends, and what is left behind is looked for at the next start.
-        Err(error) if error.is_cancelled() => BTreeMap::new(),
+        Err(error) if error.is_cancelled() => Look::default(),
         Err(error) => {
             tracing::error!(%error, "failed to look for left-behind processes");
-            BTreeMap::new()
+            Look::default()
         }
     }
 }
@@ -352,88 +393,4 @@ fn signal(pid: u32, start_time: u64, signal: Signal) {
     {
         tracing::warn!(pid, %signal, %error, "failed to signal a process");
     }
-}
-
-/// The part of `/proc/<pid>/stat` that is needed here.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Stat {
-    state: u8,
-    pub(crate) parent: u32,
-    group: u32,
-    session: u32,
-    cpu_ticks: u64,
-    start_time: u64,
-}
-
-impl Stat {
-    fn read(pid: u32) -> Option<Self> {
-        Self::parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    /// The second field is the program's name in parentheses, which may itself hold any byte.
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let name_end = bytes.iter().rposition(|byte| *byte == b')')?;
-        let rest = std::str::from_utf8(bytes.get(name_end + 1..)?).ok()?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        // The first of these is field 3 of the manual page.
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-        let small = |field: usize| u32::try_from(number(field)?).ok();
-        Some(Self {
-            state: *fields.first()?.as_bytes().first()?,
-            parent: small(4)?,
-            group: small(5)?,
-            session: small(6)?,
-            cpu_ticks: number(14)?.saturating_add(number(15)?),
-            start_time: number(22)?,
-        })
-    }
-
-    /// Processor time used, in milliseconds.
-    pub(crate) const fn cpu_ms(&self) -> u64 {
-        self.cpu_ticks * 1000 / TICKS_PER_SECOND
-    }
-
-    /// From the machine's boot to the process's start, in milliseconds.
-    pub(crate) const fn started_ms(&self) -> u64 {
-        self.start_time * 1000 / TICKS_PER_SECOND
-    }
-
-    pub(crate) const fn is_dead(&self) -> bool {
-        matches!(self.state, b'Z' | b'X' | b'x')
-    }
-}
-
-pub(crate) fn all_processes() -> BTreeMap<u32, Stat> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return BTreeMap::new() };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| Some((pid, Stat::read(pid)?)))
-        .collect()
-}
-
-/// Whether the process was started with the marker in its environment. One that may not be read is
-/// another user's, hence not ours.
-fn carries(pid: u32, marker: &Marker) -> bool {
-    marker_of(pid).is_some_and(|value| value == marker.0.as_bytes())
-}
-
-/// The marker that a process was started with.
-pub(crate) fn marker_of(pid: u32) -> Option<Vec<u8>> {
-    let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    environ.split(|byte| *byte == 0).find_map(|variable| {
-        let rest = variable.strip_prefix(MARKER_VARIABLE.as_bytes())?;
-        rest.strip_prefix(b"=").map(<[u8]>::to_vec)
-    })
-}
-
-pub(crate) fn resident_bytes(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
-}
-
-fn boot_id() -> Option<String> {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(id.trim().to_owned())
 }

@@ -366,6 +366,24 @@ async fn a_sweep_takes_only_the_exact_marker() {
     assert!(!child.wait().is_ok_and(|status| status.success()));
 }
 
+/// While the system replaces a process's program, the process has no environment to find it by.
+#[tokio::test]
+async fn process_that_is_just_starting_another_program_is_swept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("again");
+    std::fs::write(&script, "exec sh \"$0\"").expect("a script");
+    for _ in 0..50 {
+        let marker = marker();
+        let mut child = std::process::Command::new("sh")
+            .arg(&script)
+            .env("FORGE_PROCESS", &marker.0)
+            .spawn()
+            .expect("sh runs");
+        assert_eq!(sweep(&marker, Duration::ZERO).await, 1);
+        assert!(!child.wait().is_ok_and(|status| status.success()));
+    }
+}
+
 #[tokio::test]
 async fn a_sweep_leaves_exit_statuses_to_those_who_wait_for_them() {
     become_subreaper().expect("the right to reap");

@@ -16,6 +16,7 @@ use crate::command::{GitCommand, Kind};
 use crate::dot_git::set_aside;
 use crate::error::GitError;
 use crate::exclude::exclude_line;
+use crate::hidden;
 use crate::index_paths::Paths;
 use crate::repo::Repo;
 use crate::scratch::ScratchDir;
@@ -155,9 +156,16 @@ impl Repo {
                 .env("GIT_INDEX_FILE", &index.file)
                 .env("GIT_ALLOW_PROTOCOL", NO_PROTOCOL)
         };
+        let mut marked = Vec::new();
         for (paths, option) in index.marked {
+            marked.extend_from_slice(&paths);
             let update = with(Kind::Write).args(["update-index", "-z", option, "--stdin"]).input(paths);
             update.ok().await?;
+        }
+        if !marked.is_empty() {
+            let listed = with(Kind::Read).args(hidden::LIST_STAGED).ok().await?;
+            let restaged = hidden::without_times(&listed, &marked);
+            with(Kind::Write).args(hidden::STAGE_LISTED).input(restaged).ok().await?;
         }
         let output = with(Kind::Read)
             .args(["status", "--porcelain=v2", "-z", "--no-renames", "--ignore-submodules=dirty"])
@@ -400,8 +408,8 @@ fn revealed(git_dir: &Path, scratch: &Path) -> Result<Revealed, GitError> {
     let paths = Paths::read(&own).map_err(GitError::io("read", &own))?;
     let mut marked = Vec::new();
     if let Some(paths) = paths.filter(|_| !git_dir.join("info/sparse-checkout").exists()) {
-        marked.push((crate::hidden::list(&paths, |marks| marks.assumed), "--no-assume-unchanged"));
-        marked.push((crate::hidden::list(&paths, |marks| marks.skipped), "--no-skip-worktree"));
+        marked.push((hidden::list(&paths, |marks| marks.assumed), "--no-assume-unchanged"));
+        marked.push((hidden::list(&paths, |marks| marks.skipped), "--no-skip-worktree"));
         marked.retain(|(paths, _)| !paths.is_empty());
     }
     if marked.is_empty() {

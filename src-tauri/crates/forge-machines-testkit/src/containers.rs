@@ -317,15 +317,12 @@ impl Podman {
         }
         let is_rootless = self.is_rootless;
         drop(self);
-        let left: Vec<_> = processes::all()
-            .into_iter()
-            .filter(|(_, _, line)| line.contains(&format!("forge-{owner}")))
-            .collect();
-        ensure!(left.is_empty(), "processes are left: {left:?}");
         let of_user = |uid: u32| uid == USER || (500_000..565_536).contains(&uid);
+        let of_test = format!("forge-{owner}");
         let left = || -> Vec<_> {
             let all = processes::all().into_iter();
-            all.filter(|(_, uid, _)| is_rootless && of_user(*uid)).map(|(pid, _, line)| (pid, line)).collect()
+            let mine = all.filter(|(_, uid, line)| line.contains(&of_test) || is_rootless && of_user(*uid));
+            mine.map(|(pid, _, line)| (pid, line)).collect()
         };
         // One that was ended is there for a moment more. The caller's runtime may not be blocked on.
         let waits = || {
@@ -335,9 +332,9 @@ impl Podman {
         };
         let waited: std::io::Result<()> =
             std::thread::scope(|scope| scope.spawn(waits).join().unwrap_or(Ok(())));
-        waited.context("wait for processes of the user")?;
+        waited.context("wait for processes of the test")?;
         let left = left();
-        ensure!(left.is_empty(), "processes of the user are left: {left:?}");
+        ensure!(left.is_empty(), "processes are left: {left:?}");
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use crate::{
     compose::{
         self, AssignAgent, CancelTask, ChangesAndFile, CreateSubTasks, IterationsAction, Parts, ReadTaskDiff,
     },
+    services::{self, OneService, ReadOutput, Seen, SeenAll, SomeServices, WithOutput},
     tool::{
         Effect::{Acts, Adds, AddsOnce, Changes, Reads, Runs},
         Tool,
@@ -13,8 +14,9 @@ use crate::{
 use forge_api::{
     operations::{
         AgentList, ExecutionFollowUp, FixApply, FixList, FixRollback, KnowledgeSearch, ProjectGet,
-        ProjectList, TaskAction, TaskAssign, TaskCreate, TaskDependencyAdd, TaskDependencyRemove, TaskDiff,
-        TaskExecutions, TaskGet, TaskList, TaskTransition, TaskUpdate, Validate, ValidateLog, ValidateState,
+        ProjectList, ServiceStart, ServiceStop, TaskAction, TaskAssign, TaskCreate, TaskDependencyAdd,
+        TaskDependencyRemove, TaskDiff, TaskExecutions, TaskGet, TaskList, TaskServices, TaskTransition,
+        TaskUpdate, Validate, ValidateLog, ValidateState,
     },
     ops::TaskAndReview,
 };
@@ -40,6 +42,9 @@ pub(crate) fn table<B: Backend>() -> Vec<Tool<B>> {
         Tool::of("forge_list_executions", TaskExecutions, Reads, "All runs of a task, with result, usage and cost."),
         Tool::of("forge_follow_up_execution", ExecutionFollowUp, Adds, "Sends a message to the agent of a run, which continues in the same session."),
         Tool::of("forge_task_action", TaskAction, Acts, "Performs an action on a task (one of its `offers`), such as retry or continue, with the fields that the action requires."),
+        Tool::composed::<OneService, Seen, _>("forge_run_service", ServiceStart, AddsOnce, "Starts a service of the project, such as its development server, in the task's worktree to try its work; one that runs is left as it is. Answers at once; forge_service_log says when it is ready.", services::run),
+        Tool::composed::<SomeServices, SeenAll, _>("forge_stop_service", ServiceStop, Changes, "Stops a service of a task, or all of them.", services::stop),
+        Tool::composed::<ReadOutput, WithOutput, _>("forge_service_log", TaskServices, Reads, "State of a service of a task, and the end of its output.", services::log),
         Tool::of("forge_list_agents", AgentList, Reads, "Agent profiles that tasks can be assigned to."),
         Tool::of("forge_search_knowledge", KnowledgeSearch, Reads, "Lessons of a project that match a text, best match first."),
         Tool::of("validate", Validate, Runs, "Validates a piece of work in `cwd` and counts an attempt of the module. Checks that files exist, their syntax, the names that modules import from each other, and shell commands. With the token of a run, only commands that the project declares are run. The verdict is PROCEED (continue), RETRY (try again) or ESCALATE (further attempts make no progress). Use it when work on a module is finished or fixed; iteration_state and forge_logs show earlier attempts without counting one."),

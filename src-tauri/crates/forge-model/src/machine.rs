@@ -5,6 +5,7 @@ use crate::{contract, ids::MachineId, names, time::Timestamp, workflow::Finding}
 use container::ContainerConfig;
 
 pub mod container;
+pub mod fleet;
 pub mod required;
 
 /// The folder of Forge on a machine, unless said otherwise.
@@ -15,6 +16,9 @@ pub const LOCAL: &str = "local";
 
 /// The most labels of a machine, and of what a task requires.
 const MAX_LABELS: usize = 20;
+
+/// The largest figure that JavaScript reads exactly.
+const MAX_MICRO_USD: u64 = (1 << 53) - 1;
 
 /// The longest label, in characters.
 const MAX_LABEL: usize = 40;
@@ -73,6 +77,18 @@ contract! {
         pub runs: Option<u32>,
     }
 
+    /// What may run on a machine on one day, which begins at midnight where the engine is.
+    #[derive(Default, Eq)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct MachineQuota {
+        /// Runs of agents that begin on a day; without limit when absent.
+        pub runs_per_day: Option<u32>,
+        /// What the runs of a day may have cost, in micro-dollars, before the next one waits for the following day;
+        /// without limit when absent. A run that is at work goes on.
+        #[specta(type = Option<f64>)]
+        pub micro_usd_per_day: Option<u64>,
+    }
+
     /// A machine.
     pub struct Machine {
         /// Identity.
@@ -93,6 +109,9 @@ contract! {
         pub labels: Vec<String>,
         /// What may run there at once.
         pub caps: MachineCaps,
+        /// What may run there on one day.
+        #[serde(default)]
+        pub quota: MachineQuota,
         /// While true, nothing new starts on it.
         pub draining: bool,
         /// When it was made.
@@ -238,6 +257,14 @@ impl Machine {
         if self.caps.runs == Some(0) {
             add("caps.runs", "must be at least 1; null for no limit");
         }
+        if self.quota.runs_per_day == Some(0) {
+            add("quota.runs_per_day", "must be at least 1; null for no limit");
+        }
+        match self.quota.micro_usd_per_day {
+            Some(0) => add("quota.micro_usd_per_day", "must be at least 1; null for no limit"),
+            Some(limit) if limit > MAX_MICRO_USD => add("quota.micro_usd_per_day", "must be below 2^53"),
+            Some(_) | None => {}
+        }
         findings
     }
 }
@@ -292,6 +319,9 @@ mod tests {
             (json!({ "root": "forge" }), "root"),
             (json!({ "labels": ["gpu", "a b"] }), "labels[1]"),
             (json!({ "caps": { "runs": 0 } }), "caps.runs"),
+            (json!({ "quota": { "runs_per_day": 0 } }), "quota.runs_per_day"),
+            (json!({ "quota": { "micro_usd_per_day": 0 } }), "quota.micro_usd_per_day"),
+            (json!({ "quota": { "micro_usd_per_day": 1_u64 << 53 } }), "quota.micro_usd_per_day"),
             (json!({ "name": "local" }), "name"),
             (json!({ "ssh": null }), "ssh"),
             (json!({ "container": { "image": "debian:12" } }), "ssh"),

@@ -28,6 +28,9 @@ pub const DEFAULT_STOP_AFTER_MINUTES: u32 = 60;
 /// How long a service may take to become ready, unless said otherwise.
 pub const DEFAULT_READY_WITHIN_SECONDS: u32 = 120;
 
+/// What the names of their logs begin with.
+const LOG_PREFIX: &str = "service-";
+
 names! {
     /// When a service starts.
     pub enum ServiceStart {
@@ -98,6 +101,15 @@ contract! {
         pub stop_after_minutes: Option<u32>,
     }
 
+    /// A service that a file of the repository implies, offered to people.
+    #[derive(Eq)]
+    pub struct ServiceOffer {
+        /// What accepting it adds to the project's services.
+        pub service: ServiceDefinition,
+        /// The file that implies it, from the repository's root.
+        pub source: String,
+    }
+
     /// One start of a service.
     #[derive(Eq)]
     pub struct Service {
@@ -162,6 +174,22 @@ impl ServiceState {
 }
 
 impl ServiceDefinition {
+    /// A service of a command, with what holds where nothing is said.
+    #[must_use]
+    pub fn of(name: &str, command: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            command: command.to_owned(),
+            cwd: None,
+            env: BTreeMap::new(),
+            ready: None,
+            ready_within_seconds: None,
+            open: None,
+            start: ServiceStart::Manual,
+            stop_after_minutes: None,
+        }
+    }
+
     const fn default_start() -> ServiceStart {
         ServiceStart::Manual
     }
@@ -182,5 +210,11 @@ impl ServiceDefinition {
 /// The log of one start of a service, and the name by which its processes are found.
 #[must_use]
 pub fn log_of(id: &ServiceId) -> String {
-    format!("service-{id}")
+    format!("{LOG_PREFIX}{id}")
+}
+
+/// Whether a log of a task is one of a service.
+#[must_use]
+pub fn is_log(log_id: &str) -> bool {
+    log_id.starts_with(LOG_PREFIX)
 }

@@ -103,6 +103,8 @@ names! {
         NoMachine = "no_machine",
         /// Every machine that has the labels runs as much as it may.
         MachineBusy = "machine_busy",
+        /// Every machine that has the labels has run today what it may; it goes on at `until`.
+        MachineQuota = "machine_quota",
         /// Its machine, or every machine that has the labels, cannot be reached.
         MachineUnreachable = "machine_unreachable",
         /// The disk of its machine is full, and holds what its agent did.

@@ -270,6 +270,12 @@ impl Hook {
     const fn everybody() -> Audience {
         Audience::All
     }
+
+    /// Whether it answers to moves of this audience.
+    #[must_use]
+    pub fn answers_to(&self, audience: Audience) -> bool {
+        self.applies_to == Audience::All || self.applies_to == audience
+    }
 }
 
 impl Hooks {
@@ -305,6 +311,14 @@ impl State {
         self.role.is_some() && self.has_action(Action::DispatchRoleAgent)
     }
 
+    /// Whether a move of this audience starts an agent here, while one holds its role.
+    #[must_use]
+    pub fn dispatches_for(&self, audience: Audience) -> bool {
+        let entering = [Phase::BeforeEnter, Phase::OnEnter, Phase::AfterEnter];
+        let starts = |hook: &Hook| hook.action == Action::DispatchRoleAgent && hook.answers_to(audience);
+        self.role.is_some() && entering.iter().any(|phase| self.hooks.phase(*phase).iter().any(starts))
+    }
+
     /// Whether an agent that holds its role judges the work here.
     #[must_use]
     pub fn audits(&self) -> bool {
@@ -316,6 +330,22 @@ impl State {
     #[must_use]
     pub fn plans(&self) -> bool {
         self.kind == StateKind::Gate && self.dispatches() && self.has_action(Action::RequirePlanComplete)
+    }
+
+    /// Whether somebody moves tasks on from it: a state of the project's own, whatever its hooks do first, or a gate that
+    /// does nothing when it is entered.
+    #[must_use]
+    pub fn is_by_hand(&self) -> bool {
+        let entering = [Phase::BeforeEnter, Phase::OnEnter, Phase::AfterEnter];
+        match self.kind {
+            StateKind::Custom => true,
+            StateKind::Gate => entering.iter().all(|phase| self.hooks.phase(*phase).is_empty()),
+            StateKind::Backlog
+            | StateKind::Initial
+            | StateKind::Active
+            | StateKind::Blocked
+            | StateKind::Terminal => false,
+        }
     }
 }
 

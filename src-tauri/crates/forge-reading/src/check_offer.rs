@@ -114,14 +114,13 @@ const SCRIPTS: [&str; 10] = [
 /// What npm writes where there is no test.
 const NO_TEST: &str = "no test specified";
 
-fn node(offers: &mut Offers<'_>) {
-    let source = "package.json";
-    let Ok(package) = serde_json::from_str::<Value>(offers.text(source)) else { return };
+/// How scripts of a package are run: by the package manager that it names, or else that of its lock file.
+pub(crate) fn package_runner(package: &Value, has: impl Fn(&str) -> bool) -> &'static str {
     let named = package.get("packageManager").and_then(Value::as_str).unwrap_or_default();
     let uses = |manager: &str, locks: &[&str]| {
-        named.starts_with(manager) || (named.is_empty() && locks.iter().any(|lock| offers.has(lock)))
+        named.starts_with(manager) || (named.is_empty() && locks.iter().any(|lock| has(lock)))
     };
-    let run = if uses("pnpm", &["pnpm-lock.yaml"]) {
+    if uses("pnpm", &["pnpm-lock.yaml"]) {
         "pnpm run"
     } else if uses("yarn", &["yarn.lock"]) {
         "yarn run"
@@ -129,7 +128,13 @@ fn node(offers: &mut Offers<'_>) {
         "bun run"
     } else {
         "npm run"
-    };
+    }
+}
+
+fn node(offers: &mut Offers<'_>) {
+    let source = "package.json";
+    let Ok(package) = serde_json::from_str::<Value>(offers.text(source)) else { return };
+    let run = package_runner(&package, |lock| offers.has(lock));
     let script = |name: &str| package.get("scripts")?.get(name)?.as_str();
     // One that watches never ends.
     let checks = |text: &str| !text.contains("--watch") && !text.contains(NO_TEST);
@@ -146,14 +151,19 @@ fn node(offers: &mut Offers<'_>) {
     }
 }
 
-fn python(offers: &mut Offers<'_>) {
-    let run = if offers.has("uv.lock") {
+/// What programs of Python are run by, as the lock file implies; empty where there is none.
+pub(crate) fn python_runner(has: impl Fn(&str) -> bool) -> &'static str {
+    if has("uv.lock") {
         "uv run "
-    } else if offers.has("poetry.lock") {
+    } else if has("poetry.lock") {
         "poetry run "
     } else {
         ""
-    };
+    }
+}
+
+fn python(offers: &mut Offers<'_>) {
+    let run = python_runner(|lock| offers.has(lock));
     let project = "pyproject.toml";
     let first =
         |found: &[(&str, bool)]| found.iter().find(|(_, says)| *says).map(|(file, _)| (*file).to_owned());
@@ -196,7 +206,7 @@ fn make(offers: &mut Offers<'_>) {
 }
 
 /// Whether a line begins the rule of a target.
-fn is_rule(line: &str, target: &str) -> bool {
+pub(crate) fn is_rule(line: &str, target: &str) -> bool {
     line.strip_prefix(target)
         .is_some_and(|rest| rest.trim_start().starts_with(':') && !rest.trim_start().starts_with(":="))
 }

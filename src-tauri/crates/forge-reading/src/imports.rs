@@ -34,8 +34,18 @@ pub struct Imported {
     pub copy_files: Vec<CopyFile>,
     /// Commands that make it ready.
     pub setup: Vec<String>,
+    /// Commands that run the project, such as a development server.
+    pub runs: Vec<String>,
     /// What was changed or left out, for people.
     pub notes: Vec<String>,
+}
+
+impl Imported {
+    /// Nothing yet of a file.
+    fn of(file: &str) -> Self {
+        let (copy_files, setup, runs, notes) = <_>::default();
+        Self { source: file.to_owned(), copy_files, setup, runs, notes }
+    }
 }
 
 /// A file that cannot be imported.
@@ -108,8 +118,7 @@ pub fn import(file: &str, text: &str) -> Result<Imported, ImportError> {
 }
 
 fn worktreeinclude(file: &str, text: &str) -> Imported {
-    let mut out =
-        Imported { source: file.to_owned(), copy_files: Vec::new(), setup: Vec::new(), notes: Vec::new() };
+    let mut out = Imported::of(file);
     for (index, line) in text.lines().enumerate() {
         let pattern = trim_pattern(line);
         if pattern.is_empty() || pattern.starts_with('#') {
@@ -157,6 +166,8 @@ enum Meaning {
     Copy,
     /// Keys of its own.
     Group(&'static [(&'static str, Meaning)]),
+    /// Commands that run the project.
+    Run,
     /// Nothing; the text says why.
     Nothing(&'static str),
 }
@@ -172,7 +183,8 @@ struct Tool {
     remark: Option<&'static str>,
 }
 
-const RUN: Meaning = Meaning::Nothing("Forge does not start servers of the project");
+/// How a note ends about a variable that is not there.
+const NOT_SET: &str = ", which Forge does not set";
 const TEARDOWN: Meaning = Meaning::Nothing(
     "Forge runs nothing when it removes a worktree; use lifecycle hooks on on_task_done and on_task_cancel",
 );
@@ -192,8 +204,11 @@ static CURSOR: Tool = Tool {
 static CONDUCTOR: Tool = Tool {
     name: "Conductor",
     keys: &[
-        ("scripts", Meaning::Group(&[("setup", Meaning::Setup), ("run", RUN), ("archive", TEARDOWN)])),
-        ("runScriptMode", RUN),
+        (
+            "scripts",
+            Meaning::Group(&[("setup", Meaning::Setup), ("run", Meaning::Run), ("archive", TEARDOWN)]),
+        ),
+        ("runScriptMode", Meaning::Nothing("services of different tasks run side by side")),
         ("enterpriseDataPrivacy", Meaning::Nothing("Forge has no services to send data to")),
     ],
     variables: &[
@@ -208,7 +223,7 @@ static CONDUCTOR: Tool = Tool {
 
 static SUPERSET: Tool = Tool {
     name: "Superset",
-    keys: &[("setup", Meaning::Setup), ("teardown", TEARDOWN), ("run", RUN)],
+    keys: &[("setup", Meaning::Setup), ("teardown", TEARDOWN), ("run", Meaning::Run)],
     variables: &[
         ("SUPERSET_ROOT_PATH", "FORGE_REPO_PATH"),
         ("SUPERSET_WORKSPACE_PATH", "FORGE_WORKTREE_PATH"),
@@ -227,7 +242,7 @@ static EMDASH: Tool = Tool {
             Meaning::Group(&[
                 ("prepare", Meaning::Nothing("it prepares the repository, which is up to you")),
                 ("setup", Meaning::Setup),
-                ("run", RUN),
+                ("run", Meaning::Run),
                 ("teardown", TEARDOWN),
             ]),
         ),
@@ -254,12 +269,7 @@ struct Reader {
 
 impl Reader {
     fn new(file: &str, tool: &'static Tool) -> Self {
-        let out = Imported {
-            source: file.to_owned(),
-            copy_files: Vec::new(),
-            setup: Vec::new(),
-            notes: Vec::new(),
-        };
+        let out = Imported::of(file);
         Self { tool, out, wrong: Vec::new(), said_by: None }
     }
 
@@ -289,6 +299,19 @@ impl Reader {
     fn read_key(&mut self, meaning: Meaning, value: &Value, path: &str) {
         match meaning {
             Meaning::Setup => self.set_up(value, path),
+            Meaning::Run => {
+                let notes = self.out.notes.len();
+                for command in self.texts(value, path) {
+                    let command = self.in_our_words(command.trim());
+                    self.out.runs.extend(command.map(|it| rename_word(&it, "FORGE_PORT_BASE", "PORT")));
+                }
+                // What is changed in them is seen where they are suggested.
+                let said = self.out.notes.split_off(notes);
+                self.out.notes.extend(said.into_iter().filter(|note| note.ends_with(NOT_SET)));
+                if !is_empty(value) {
+                    self.note_once(format!("`{path}` ({}) is suggested as a service", shown(value)));
+                }
+            }
             Meaning::SetupOrScript => self.set_up_or_script(value, path),
             Meaning::SetupElse => match self.said_by.clone() {
                 Some(first) => {
@@ -360,9 +383,14 @@ impl Reader {
     }
 
     fn add_command(&mut self, command: &str) {
-        let command = command.trim();
+        let command = self.in_our_words(command.trim());
+        self.out.setup.extend(command);
+    }
+
+    /// A command with the variables that it finds here; none when there is no command.
+    fn in_our_words(&mut self, command: &str) -> Option<String> {
         if command.is_empty() {
-            return;
+            return None;
         }
         let mut text = command.to_owned();
         for (theirs, ours) in self.tool.variables {
@@ -373,7 +401,7 @@ impl Reader {
             }
         }
         for word in words(&text).filter(|word| word.starts_with(self.tool.prefix)) {
-            self.note_once(format!("`{command}` reads `{word}`, which Forge does not set"));
+            self.note_once(format!("`{command}` reads `{word}`{NOT_SET}"));
         }
         if runs_a_file(command) {
             // The script itself is not rewritten, so it finds the names that it knows.
@@ -382,7 +410,7 @@ impl Reader {
             self.note_once(format!("variables of {} are set for its scripts", self.tool.name));
             text = format!("export {}; {text}", set.join(" "));
         }
-        self.out.setup.push(text);
+        Some(text)
     }
 
     fn note_once(&mut self, note: String) {

@@ -19,6 +19,7 @@ pub mod measured_review;
 mod normalised;
 pub mod patch;
 pub mod refusal;
+pub mod service_offer;
 pub mod speech;
 pub mod trajectory;
 pub mod verdict;

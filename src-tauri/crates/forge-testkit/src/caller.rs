@@ -194,6 +194,24 @@ impl Caller {
         }
     }
 
+    /// Posts to a task's route with its version as it is then, and again where the task changed meanwhile.
+    ///
+    /// # Errors
+    /// When it is refused, or the server is gone.
+    pub async fn act(&self, task: &Value, route: &str, mut body: Value) -> Result<Value> {
+        let path = format!("/tasks/{}", id(task)?);
+        for _ in 0..20 {
+            body["version"] = self.get(&path).await?["version"].clone();
+            let route = format!("{path}/{route}");
+            let (status, value) = self.answer(Method::POST, &route, Some(body.clone())).await?;
+            if value["code"] != "version_conflict" {
+                ensure!((200..300).contains(&status), "{status}: {value}");
+                return Ok(value);
+            }
+        }
+        bail!("the task's version changed at each of 20 attempts")
+    }
+
     /// Waits until a task, given as an answer, satisfies a condition.
     ///
     /// # Errors

@@ -146,6 +146,14 @@ impl Sandbox {
             .await?)
     }
 
+    /// Performs an action of a task, whatever its version is then.
+    ///
+    /// # Errors
+    /// What the operation refuses.
+    pub async fn act(&self, task: &Value, verb: &str, fields: Value) -> Result<Value> {
+        self.engine.act(task, &format!("actions/{verb}"), fields).await
+    }
+
     /// The task as it is now.
     ///
     /// # Errors

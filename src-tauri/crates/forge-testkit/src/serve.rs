@@ -100,10 +100,14 @@ impl Serve<'_> {
         command.envs(HERMETIC_GIT).envs(self.env).env("SHELL", "/bin/sh");
         // No profile of whoever runs the tests: a login shell reads it.
         command.env("HOME", self.data.parent().unwrap_or(&self.data));
-        let log =
-            std::fs::OpenOptions::new().create(true).append(true).open(self.data.with_extension("log"))?;
+        let path = self.data.with_extension("log");
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
         command.stdin(Stdio::null()).stderr(log);
-        Served::start(command)
+        Served::start(command).with_context(|| {
+            let said = std::fs::read_to_string(&path).unwrap_or_default();
+            let last: Vec<&str> = said.lines().rev().take(20).collect();
+            format!("it said last: {}", last.into_iter().rev().collect::<Vec<_>>().join("\n"))
+        })
     }
 }
 

@@ -29,8 +29,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { attentionLimit } from "./limit.ts";
-import { awaitsStep, evidenceHead, inboxOf, offersFor, stepsOf, type Quick } from "./quick.ts";
-import { useByHand } from "./useByHand.ts";
+import { evidenceHead, inboxOf, offersFor, stepsOf, type Quick } from "./quick.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
@@ -112,9 +111,12 @@ function Row({ task, project }: { task: Task; project: string }) {
   const preflight = trouble?.type.startsWith("before_work_hook") ?? false;
   const happened =
     (trouble?.type === "race_no_winner" ? t("race.noWinner") : trouble?.message) ??
-    waiting?.message ??
-    (awaitsStep(task, state) ? t("task.step.title", { state: state?.display_name ?? "" }) : null) ??
-    t(asksForPlan(state) ? "attention.awaitsPlan" : "attention.awaitsReview");
+    (waiting?.reason === "undo" ? null : waiting?.message) ??
+    (task.review?.status === "awaiting_human"
+      ? t(asksForPlan(state) ? "attention.awaitsPlan" : "attention.awaitsReview")
+      : state === undefined
+        ? ""
+        : t("task.step.title", { state: state.display_name }));
   return (
     <li className={styles.row}>
       <StateGlyph
@@ -301,10 +303,9 @@ export default function AttentionScreen() {
   const names = useMemo(() => new Map(projects?.map(({ id, name }) => [id, name])), [projects]);
   useListKeys();
   const asked = useOp("approval_list", {});
-  const byHand = useByHand();
   const items = waiting.data?.items;
-  const entries = inboxOf(items ?? [], asked.data?.items ?? [], byHand.tasks);
-  const error = waiting.error ?? asked.error ?? byHand.error;
+  const entries = inboxOf(items ?? [], asked.data?.items ?? []);
+  const error = waiting.error ?? asked.error;
   return (
     <Screen title={t("nav.attention")} layout="page">
       {error ? (
@@ -314,10 +315,9 @@ export default function AttentionScreen() {
           onRetry={() => {
             void waiting.refetch();
             void asked.refetch();
-            byHand.refetch();
           }}
         />
-      ) : !items || !asked.data || !byHand.isRead ? (
+      ) : !items || !asked.data ? (
         <SkeletonText lines={5} />
       ) : entries.length === 0 ? (
         <EmptyState icon={<Inbox />} title={t("screen.attention.title")}>

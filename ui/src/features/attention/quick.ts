@@ -77,19 +77,14 @@ const needsMore = ({ error_annotation, review, waiting }: Task): boolean =>
 
 /**
  * Tasks and questions as one list, what waits longest first. The engine counts a task whose agent asks among those
- * that need the person; its questions stand for it. Tasks that are moved on by hand may be among the others.
+ * that need the person; its questions stand for it.
  */
 export function inboxOf(
   tasks: readonly Task[],
   approvals: readonly Approval[],
-  byHand: readonly Task[] = [],
 ): readonly InboxEntry[] {
   const asking = new Set(approvals.map(askedFor));
-  const known = new Set(tasks.map(({ id }) => id));
-  const rows = [
-    ...tasks.filter((task) => needsMore(task) || !asking.has(task.id)),
-    ...byHand.filter(({ id }) => !known.has(id)),
-  ];
+  const rows = tasks.filter((task) => needsMore(task) || !asking.has(task.id));
   const entries: InboxEntry[] = [
     ...rows.map((task) => ({ kind: "task" as const, since: task.status_since, task })),
     ...approvals.map((approval) => ({ kind: "ask" as const, since: approval.asked_at, approval })),

@@ -84,6 +84,7 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   host_unreachable: <CloudOff />,
   no_machine: <ServerOff />,
   machine_busy: <Server />,
+  machine_quota: <Hourglass />,
   machine_unreachable: <Unplug />,
   machine_disk_full: <HardDrive />,
   cost_limit: <CircleDollarSign />,

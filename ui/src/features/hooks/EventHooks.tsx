@@ -45,7 +45,7 @@ export function EventHooks({ event }: { event: LifecycleEvent }) {
               onOpen={(wanted) => setOpen(wanted ? index : null)}
               onMove={(to) => {
                 put(moved(list, index, to));
-                if (open === index) setOpen(to);
+                setOpen(open === index ? to : open === to ? index : open);
               }}
               onDuplicate={() => {
                 put([...list.slice(0, index + 1), hook, ...list.slice(index + 1)]);

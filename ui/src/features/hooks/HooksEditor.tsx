@@ -1,5 +1,5 @@
 import { CircleAlert, Redo2, SquareTerminal, Undo2 } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, type RefObject } from "react";
 import { useTranslation } from "react-i18next";
 import { setQuery, useRoute } from "#ui/app/router.ts";
 import { errorText } from "#ui/api/error.ts";
@@ -7,6 +7,7 @@ import { findingsOf } from "#ui/api/findings.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
+import { ChangedElsewhere } from "#ui/components/ChangedElsewhere.tsx";
 import { CodeEditor } from "#ui/components/CodeEditor.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -39,16 +40,22 @@ function Toolbar({
   state,
   view,
   onView,
+  onSave,
 }: {
   projectId: string;
   state: HooksDraft;
   view: View;
   onView: (view: View) => void;
+  onSave: () => void;
 }) {
   const { t } = useTranslation();
   const key = draftKey(projectId);
   const { draft, parsed, findings } = state;
   const dirty = isDirty(draft);
+  const discard = () => {
+    if (draft.isStale) resetDraft(key, state.saved, null);
+    else editDraft(key, draft.base);
+  };
   return (
     <div className={styles.toolbar} role="toolbar" aria-label={t("hooks.tools")}>
       <SegmentedControl<View>
@@ -86,7 +93,7 @@ function Toolbar({
         onClick={() => redoDraft(key)}
       />
       {dirty && (
-        <Button variant="ghost" onClick={() => editDraft(key, draft.base)}>
+        <Button variant="ghost" disabled={state.isSaving} onClick={discard}>
           {t("hooks.discard")}
         </Button>
       )}
@@ -95,7 +102,7 @@ function Toolbar({
         keys="mod+s"
         disabled={!dirty || !parsed.ok}
         busy={state.isSaving}
-        onClick={state.save}
+        onClick={onSave}
       >
         {t("hooks.save")}
       </Button>
@@ -134,29 +141,27 @@ function JsonView({ projectId, state }: { projectId: string; state: HooksDraft }
   );
 }
 
-function Trouble({ projectId, state }: { projectId: string; state: HooksDraft }) {
+function Trouble({
+  projectId,
+  state,
+  choice,
+}: {
+  projectId: string;
+  state: HooksDraft;
+  choice: RefObject<HTMLButtonElement | null>;
+}) {
   const { t } = useTranslation();
   const key = draftKey(projectId);
   const { draft, saved, saveError, parsed } = state;
   return (
     <>
       {draft.isStale && (
-        <Banner
-          tone="warning"
+        <ChangedElsewhere
+          ref={choice}
           title={t("hooks.changedElsewhere")}
-          actions={
-            <>
-              <Button onClick={() => rebaseDraft(key, saved, null)}>
-                {t("workflow.keepMine")}
-              </Button>
-              <Button variant="ghost" onClick={() => resetDraft(key, saved, null)}>
-                {t("workflow.takeTheirs")}
-              </Button>
-            </>
-          }
-        >
-          {t("workflow.changedElsewhereText")}
-        </Banner>
+          onKeep={() => rebaseDraft(key, saved, null)}
+          onTake={() => resetDraft(key, saved, null)}
+        />
       )}
       {saveError && findingsOf(saveError).length === 0 && (
         <Banner tone="danger" title={t("hooks.notSaved")}>
@@ -224,22 +229,27 @@ function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) 
     field?.scrollIntoView({ block: "center" });
     field?.querySelector<HTMLElement>(focusable)?.focus({ preventScroll: true });
   }, [saveError, first]);
-  const onKeyDown = useDraftKeys({ key: draftKey(projectId), save: state.save });
+  const choice = useRef<HTMLButtonElement>(null);
+  const save = () => {
+    if (state.draft.isStale) choice.current?.focus();
+    else state.save();
+  };
+  const onKeyDown = useDraftKeys({ key: draftKey(projectId), save });
   return (
     // Keys of the draft, whatever of it has the focus.
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
     <div className={layout.column} onKeyDown={onKeyDown}>
-      <Toolbar projectId={projectId} state={state} view={view} onView={show} />
+      <Toolbar projectId={projectId} state={state} view={view} onView={show} onSave={save} />
       {view === "json" ? (
         <div className={styles.text}>
-          <Trouble projectId={projectId} state={state} />
+          <Trouble projectId={projectId} state={state} choice={choice} />
           <Rest state={state} shown={false} />
           <JsonView projectId={projectId} state={state} />
         </div>
       ) : (
         <div className={styles.scroll}>
           <div ref={body} className={styles.column}>
-            <Trouble projectId={projectId} state={state} />
+            <Trouble projectId={projectId} state={state} choice={choice} />
             {state.hooks ? (
               <HooksProvider
                 value={{
@@ -275,7 +285,9 @@ function Editor({ projectId, state }: { projectId: string; state: HooksDraft }) 
 export default function HooksEditor({ projectId }: { projectId: string }) {
   const { t } = useTranslation();
   const { error, retry, state } = useHooksDraft(projectId);
-  if (error) return <ErrorState title={t("hooks.failed")} error={error} onRetry={retry} />;
+  // What was read once is edited on, also while it cannot be read again.
+  if (error && !state)
+    return <ErrorState title={t("hooks.failed")} error={error} onRetry={retry} />;
   if (!state) {
     return (
       <div className={styles.column}>

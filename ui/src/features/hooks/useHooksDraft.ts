@@ -2,15 +2,15 @@ import { useEffect, useState } from "react";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import type { ApiError } from "#ui/api/error.ts";
 import { findingsOf } from "#ui/api/findings.ts";
-import type { Finding, LifecycleHooks } from "#ui/api/generated.ts";
+import type { Finding, LifecycleHooks, SettingsView } from "#ui/api/generated.ts";
 import { showToast } from "#ui/components/Toast.tsx";
 import {
-  drafts,
   editDraft,
   openDraft,
-  resetDraft,
+  saveDraft,
   useDraft,
   type Draft,
+  type Saved,
 } from "#ui/draft/drafts.ts";
 import { formatJson, parseJson, type ParsedJson } from "#ui/draft/json.ts";
 import { t } from "#ui/i18n/index.ts";
@@ -18,6 +18,10 @@ import { isDrawable, patchOf, standing, tidy, type Hooks } from "./hooks.ts";
 
 export const draftKey = (projectId: string): string => `hooks:${projectId}`;
 export const textOf = (hooks: LifecycleHooks | undefined): string => formatJson(tidy(hooks ?? {}));
+const savedIn = ({ settings }: SettingsView): Saved => ({
+  base: textOf(settings.lifecycle_hooks),
+  version: null,
+});
 
 export interface HooksDraft {
   readonly draft: Draft;
@@ -45,16 +49,16 @@ export function useHooksDraft(projectId: string) {
 
   const [sent, setSent] = useState<unknown>(undefined);
   const update = useOpMutation("project_settings_update", {
-    onSuccess: (view) => {
-      const now = drafts.getState().drafts[key];
-      const base = textOf(view.settings.lifecycle_hooks);
-      const same = now && formatJson(sent) === formatJson(valueOf(now.text));
-      if (same) resetDraft(key, base, null);
-      else openDraft(key, base, null);
-      showToast({ tone: "success", title: t("hooks.saved") });
-      void read.refetch();
-    },
+    onSuccess: () => showToast({ tone: "success", title: t("hooks.saved") }),
   });
+  const save = (hooks: unknown) => {
+    setSent(hooks);
+    void saveDraft(
+      key,
+      () => update.mutateAsync({ project_id: projectId, ...patchOf(hooks) }).then(savedIn),
+      () => read.refetch().then(({ data, isError }) => (data && !isError ? savedIn(data) : null)),
+    );
+  };
   const said = update.error ? findingsOf(update.error) : [];
   const state: HooksDraft | null =
     saved !== undefined && draft
@@ -66,18 +70,11 @@ export function useHooksDraft(projectId: string) {
           findings: parsed.ok ? standing(said, sent, parsed.value) : [],
           edit: (next, group) => editDraft(key, formatJson(next), group ?? null),
           save: () => {
-            if (!parsed.ok) return;
-            setSent(parsed.value);
-            update.mutate({ project_id: projectId, ...patchOf(parsed.value) });
+            if (parsed.ok) save(parsed.value);
           },
-          isSaving: update.isPending,
+          isSaving: draft.isSaving,
           saveError: update.error,
         }
       : null;
   return { error: read.error, retry: () => void read.refetch(), state };
-}
-
-function valueOf(text: string): unknown {
-  const parsed = parseJson(text);
-  return parsed.ok ? parsed.value : undefined;
 }

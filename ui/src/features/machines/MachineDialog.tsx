@@ -16,6 +16,7 @@ import { mountLines } from "./container.ts";
 import {
   createInput,
   defaultRoot,
+  dollars,
   emptyForm,
   formOf,
   isComplete,
@@ -45,6 +46,8 @@ const fields = [
   "root",
   "labels",
   "caps.runs",
+  "quota.runs_per_day",
+  "quota.micro_usd_per_day",
 ];
 const kinds: readonly MachineKind[] = ["ssh", "container"];
 const formId = "machine-form";
@@ -159,6 +162,26 @@ export function MachineDialog({
             value={form.runs}
             error={at("caps.runs")}
             onChange={(runs) => set({ runs })}
+          />
+        </div>
+        <div className={styles.pair}>
+          <NumberField
+            label={t("machines.runsPerDay")}
+            hint={t("machines.runsPerDayHint")}
+            placeholder={t("machines.noLimit")}
+            value={form.runsPerDay}
+            error={at("quota.runs_per_day")}
+            onChange={(runsPerDay) => set({ runsPerDay })}
+          />
+          <TextField
+            label={t("machines.costPerDay")}
+            hint={t("machines.costPerDayHint")}
+            inputMode="decimal"
+            placeholder={t("machines.noLimit")}
+            suffix="$"
+            value={form.costPerDay}
+            error={at("quota.micro_usd_per_day")}
+            onChange={(text) => set({ costPerDay: dollars(text) })}
           />
         </div>
       </Stack>

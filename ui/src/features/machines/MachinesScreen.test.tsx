@@ -149,7 +149,7 @@ describe("the dialog", () => {
     expect(await violationsIn(container)).toEqual([]);
     await userEvent.keyboard("box{Tab}box.example{Tab}me{Tab}22a22{Tab}~/.ssh/box{Tab}");
     await userEvent.keyboard(
-      "ProxyJump=gate{Enter}Compression=yes{Tab}{Tab}gpu, big{Tab}2{Tab}{Tab}",
+      "ProxyJump=gate{Enter}Compression=yes{Tab}{Tab}gpu, big{Tab}2{Tab}40{Tab}12.50{Tab}{Tab}",
     );
     expect(document.activeElement).toBe(add);
     await userEvent.keyboard("{Enter}");
@@ -167,6 +167,7 @@ describe("the dialog", () => {
           root: "~/.forge",
           labels: ["gpu", "big"],
           caps: { runs: 2 },
+          quota: { runs_per_day: 40, micro_usd_per_day: 12_500_000 },
         },
       ]),
     );
@@ -192,6 +193,7 @@ describe("the dialog", () => {
           root: "~/.forge",
           labels: [],
           caps: { runs: null },
+          quota: { runs_per_day: null, micro_usd_per_day: null },
         },
       ]),
     );
@@ -241,6 +243,7 @@ describe("the dialog", () => {
           root: "~/.forge",
           labels: [],
           caps: { runs: null },
+          quota: { runs_per_day: null, micro_usd_per_day: null },
         },
       ]),
     );

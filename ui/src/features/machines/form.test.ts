@@ -3,6 +3,7 @@ import { ApiError } from "#ui/api/error.ts";
 import { sampleMachine, sampleMachines } from "#ui/test/sampleMachines.ts";
 import {
   createInput,
+  dollars,
   emptyForm,
   formOf,
   isComplete,
@@ -19,7 +20,17 @@ describe("a machine's form", () => {
       root: "~/.forge",
       labels: [],
       caps: { runs: null },
+      quota: { runs_per_day: null, micro_usd_per_day: null },
     });
+  });
+
+  it("has the quota of a day in runs and dollars, and back", () => {
+    const quota = { runs_per_day: 40, micro_usd_per_day: 12_500_000 };
+    const form = formOf(sampleMachine({ quota }));
+    expect([form.runsPerDay, form.costPerDay]).toEqual([40, "12.5"]);
+    expect(createInput(form).quota).toEqual(quota);
+    expect(dollars("$12,50.1")).toBe("12.50");
+    expect(createInput({ ...form, costPerDay: "." }).quota?.micro_usd_per_day).toBeNull();
   });
 
   it("reads options by lines, and labels by commas or lines", () => {
@@ -35,7 +46,7 @@ describe("a machine's form", () => {
   });
 
   it.each(sampleMachines())("keeps $name as it is when nothing is changed", (machine) => {
-    const { id, name, ssh, container, root, labels, caps } = machine;
+    const { id, name, ssh, container, root, labels, caps, quota } = machine;
     expect(updateInput(machine, formOf(machine))).toEqual({
       machine_id: id,
       name,
@@ -43,6 +54,7 @@ describe("a machine's form", () => {
       root,
       labels,
       caps,
+      quota,
     });
   });
 

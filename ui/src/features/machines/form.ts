@@ -32,6 +32,23 @@ export interface MachineForm extends ContainerForm {
   /** Labels between commas or line ends. */
   readonly labels: string;
   readonly runs: number | null;
+  readonly runsPerDay: number | null;
+  /** Dollars as they are typed; empty for no limit. */
+  readonly costPerDay: string;
+}
+
+const perDollar = 1_000_000;
+
+/** An amount as it is typed: digits and one point. */
+export const dollars = (text: string): string =>
+  text
+    .replace(",", ".")
+    .replaceAll(/[^\d.]/g, "")
+    .replace(/^(\d*\.\d*).*$/, "$1");
+
+function microDollars(text: string): number | null {
+  const amount = Number.parseFloat(text);
+  return Number.isNaN(amount) ? null : Math.round(amount * perDollar);
 }
 
 export const emptyForm: MachineForm = {
@@ -46,10 +63,12 @@ export const emptyForm: MachineForm = {
   root: "",
   labels: "",
   runs: null,
+  runsPerDay: null,
+  costPerDay: "",
 };
 
 export function formOf(machine: Machine): MachineForm {
-  const { kind, name, ssh, container, root, labels, caps } = machine;
+  const { kind, name, ssh, container, root, labels, caps, quota } = machine;
   return {
     ...(container ? containerFormOf(container) : emptyContainer),
     kind,
@@ -62,6 +81,8 @@ export function formOf(machine: Machine): MachineForm {
     root: root === defaultRoot ? "" : root,
     labels: labels.join(", "),
     runs: caps.runs ?? null,
+    runsPerDay: quota?.runs_per_day ?? null,
+    costPerDay: quota?.micro_usd_per_day == null ? "" : String(quota.micro_usd_per_day / perDollar),
   };
 }
 
@@ -89,6 +110,10 @@ function valuesOf(form: MachineForm) {
     root: worded(form.root) ?? defaultRoot,
     labels: partsOf(form.labels, /[\n,]/),
     caps: { runs: form.runs },
+    quota: {
+      runs_per_day: form.runsPerDay,
+      micro_usd_per_day: microDollars(form.costPerDay),
+    },
   };
 }
 

@@ -6,13 +6,13 @@ import { findingAt } from "#ui/api/findings.ts";
 import type { InnerLoopState, Project, RepositoryConfig } from "#ui/api/generated.ts";
 import { rowsOf, strategiesOf, type StrategyRow } from "#ui/domain/race/strategies.ts";
 import { StrategyFields } from "#ui/domain/race/StrategyFields.tsx";
-import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
+import { BrokenFile } from "./BrokenFile.tsx";
 import { Fields, type FieldsProps } from "./Fields.tsx";
 import {
   anomalyFields,
@@ -135,23 +135,7 @@ function RepositoryFile({ read }: { read: RepositoryConfig | null }) {
   return (
     <section className={styles.heading} aria-label={t("innerLoop.file.title")}>
       <h2 className={styles.label}>{t("innerLoop.file.title")}</h2>
-      {read !== null && read.findings.length > 0 && (
-        <Banner
-          tone="warning"
-          title={t("innerLoop.file.broken")}
-          evidence={
-            <Stack as="ul" gap={2} data-selectable>
-              {read.findings.map(({ path, message }) => (
-                <li key={`${path} ${message}`}>
-                  {path && <code>{path}</code>} {message}
-                </li>
-              ))}
-            </Stack>
-          }
-        >
-          {t("innerLoop.file.brokenText", { commit: short(read.looked_at) })}
-        </Banner>
-      )}
+      {read && <BrokenFile read={read} />}
       {read === null && <p className={layout.note}>{t("innerLoop.file.unread")}</p>}
       {read !== null && !isThere && <p className={layout.note}>{t("innerLoop.file.none")}</p>}
       {read?.commit && (

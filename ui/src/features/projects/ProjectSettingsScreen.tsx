@@ -21,12 +21,17 @@ import { General } from "./General.tsx";
 import { InnerLoop } from "./InnerLoop.tsx";
 import { PullRequests } from "./PullRequests.tsx";
 import { SettingsProvider } from "./Setting.tsx";
+import { Services } from "./services/Services.tsx";
 import { Setup } from "./Setup.tsx";
+import { draftKey } from "./services/useServicesDraft.ts";
 import { ValidateGate } from "./ValidateGate.tsx";
 import styles from "./settings.module.css";
 
 const groups = [
-  { name: "project", tabs: ["general", "setup", "costs", "knowledge", "notifications"] },
+  {
+    name: "project",
+    tabs: ["general", "setup", "services", "costs", "knowledge", "notifications"],
+  },
   { name: "process", tabs: ["workflow", "hooks", "automation", "innerLoop"] },
   { name: "delivery", tabs: ["checks", "merge", "pullRequests"] },
 ] as const;
@@ -59,7 +64,8 @@ function SettingsOf({ project, children }: { project: Project; children: ReactNo
       showToast({ tone: "danger", title: t("projectSettings.notSaved"), detail: error.message });
     },
   });
-  if (settings.error) {
+  // What was read once is edited on, also while it cannot be read again.
+  if (settings.error && !settings.data) {
     return (
       <ErrorState
         title={t("projectSettings.failed")}
@@ -76,6 +82,9 @@ function SettingsOf({ project, children }: { project: Project; children: ReactNo
         error: update.error,
         busy: update.isPending,
         patch: (change) => update.mutate({ ...change, project_id: project.id }),
+        save: (change) => update.mutateAsync({ ...change, project_id: project.id }),
+        reread: () =>
+          settings.refetch().then(({ data, isError }) => (data && !isError ? data : null)),
       }}
     >
       {children}
@@ -96,9 +105,11 @@ function Lazily({ part }: { part: ReactNode }) {
 function useUnsaved(projectId: string): ReadonlySet<TabId> {
   const workflow = useIsDirty(`workflow:${projectId}`);
   const hooks = useIsDirty(`hooks:${projectId}`);
+  const services = useIsDirty(draftKey(projectId));
   return new Set([
     ...(workflow ? (["workflow"] as const) : []),
     ...(hooks ? (["hooks"] as const) : []),
+    ...(services ? (["services"] as const) : []),
   ]);
 }
 
@@ -135,6 +146,8 @@ export default function ProjectSettingsScreen() {
         return settled(found, <PullRequests project={found} />);
       case "setup":
         return settled(found, <Setup projectId={found.id} />);
+      case "services":
+        return settled(found, <Services key={found.id} projectId={found.id} />);
       case "automation":
         return settled(found, <Automation />);
       case "costs":

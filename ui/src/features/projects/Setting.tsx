@@ -15,11 +15,17 @@ import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
+export type SettingsChange = { readonly [key: string]: unknown };
+
 export interface SettingsAccess {
   readonly view: SettingsView;
   readonly error: ApiError | null;
   readonly busy: boolean;
-  readonly patch: (change: { readonly [key: string]: unknown }) => void;
+  readonly patch: (change: SettingsChange) => void;
+  /** As `patch`; answers what is in force then, and rejects when it is refused. */
+  readonly save: (change: SettingsChange) => Promise<SettingsView>;
+  /** What is in force now; none when it cannot be read. */
+  readonly reread: () => Promise<SettingsView | null>;
   /** Where a value that is not the project's own comes from; without, it is the default. */
   readonly sourceOf?: (path: string) => ValueSource | undefined;
 }

@@ -129,7 +129,9 @@ export function TaskHeader({ task, view, action, actions, onClose, onFullPage }:
         )}
         <ReviewBadges task={task} workflow={view?.workflow} />
         <span className={styles.space} />
-        {runs && <RunService taskId={task.id} action={action} size="sm" />}
+        {runs && (
+          <RunService taskId={task.id} projectId={task.project_id} action={action} size="sm" />
+        )}
         <MainButton action={action} actions={actions} />
         <Menu
           align="end"

@@ -162,7 +162,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   // Without a worktree there is nothing to validate.
   const validates = task.workspace?.status === "active" || wanted === "validate";
   const services = useOp("task_services", { task_id: task.id }).data?.items;
-  // Without a worktree there is nothing to run.
+  // Without a worktree there is nothing to run. Where the project names no services, the tab says where to.
   const serves =
     (hasServices(services) && task.workspace?.status === "active") || wanted === "services";
   const debriefed = hasDebrief(useOp("task_debrief", { task_id: task.id }).data);

@@ -17,20 +17,27 @@ export interface Action {
     op: Name,
     input: Operations[Name]["input"],
   ): Promise<Operations[Name]["output"] | null>;
+  /** Whether it is done, or was done already, as a refusal with this code says. */
+  runUnless<Name extends Op>(
+    code: string,
+    op: Name,
+    input: Operations[Name]["input"],
+  ): Promise<boolean>;
 }
 
 export function useAction(onError?: (error: ApiError) => void): Action {
   const platform = usePlatform();
   const [busy, setBusy] = useState<Op | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
-  const run = useCallback(
-    async <Name extends Op>(op: Name, input: Operations[Name]["input"]) => {
+  const attempt = useCallback(
+    async <Name extends Op>(op: Name, input: Operations[Name]["input"], doneBy?: string) => {
       setBusy(op);
       setError(null);
       try {
         return await call(platform, op, input);
       } catch (thrown) {
         const failed = ApiError.from(thrown);
+        if (failed.code === doneBy) return undefined;
         setError(failed);
         onError?.(failed);
         return null;
@@ -40,6 +47,16 @@ export function useAction(onError?: (error: ApiError) => void): Action {
     },
     [platform, onError],
   );
+  const run = useCallback(
+    async <Name extends Op>(op: Name, input: Operations[Name]["input"]) =>
+      (await attempt(op, input)) ?? null,
+    [attempt],
+  );
+  const runUnless = useCallback(
+    async <Name extends Op>(code: string, op: Name, input: Operations[Name]["input"]) =>
+      (await attempt(op, input, code)) !== null,
+    [attempt],
+  );
   const dismiss = useCallback(() => setError(null), []);
-  return { busy, error, dismiss, run };
+  return { busy, error, dismiss, run, runUnless };
 }

@@ -3,7 +3,7 @@ import { formatRoute } from "#ui/app/router.ts";
 import { errorText, type ApiError } from "#ui/api/error.ts";
 import { findingsOf } from "#ui/api/findings.ts";
 import { Banner } from "#ui/components/Banner.tsx";
-import { Button } from "#ui/components/Button.tsx";
+import { ChangedElsewhere } from "#ui/components/ChangedElsewhere.tsx";
 import { rebaseDraft, resetDraft } from "#ui/draft/drafts.ts";
 import { tasksIn } from "./inUse.ts";
 import { draftKey, textOf, type WorkflowDraft } from "./useWorkflowDraft.ts";
@@ -45,22 +45,11 @@ export function SaveTrouble({ projectId, state }: { projectId: string; state: Wo
   const theirs = textOf(view.workflow);
   if (draft.isStale) {
     return (
-      <Banner
-        tone="warning"
+      <ChangedElsewhere
         title={t("workflow.changedElsewhere")}
-        actions={
-          <>
-            <Button onClick={() => rebaseDraft(key, theirs, view.version)}>
-              {t("workflow.keepMine")}
-            </Button>
-            <Button variant="ghost" onClick={() => resetDraft(key, theirs, view.version)}>
-              {t("workflow.takeTheirs")}
-            </Button>
-          </>
-        }
-      >
-        {t("workflow.changedElsewhereText")}
-      </Banner>
+        onKeep={() => rebaseDraft(key, theirs, view.version)}
+        onTake={() => resetDraft(key, theirs, view.version)}
+      />
     );
   }
   if (!saveError || saveError.code === "version_conflict") return null;

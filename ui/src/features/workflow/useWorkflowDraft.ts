@@ -1,16 +1,16 @@
 import { useEffect, useState } from "react";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
-import type { ApiError } from "#ui/api/error.ts";
+import { ApiError } from "#ui/api/error.ts";
 import { findingsOf } from "#ui/api/findings.ts";
 import type { Finding, Workflow, WorkflowView } from "#ui/api/generated.ts";
 import { showToast } from "#ui/components/Toast.tsx";
 import {
-  drafts,
   editDraft,
   openDraft,
-  resetDraft,
+  saveDraft,
   useDraft,
   type Draft,
+  type Saved,
 } from "#ui/draft/drafts.ts";
 import { formatJson, parseJson, type ParsedJson } from "#ui/draft/json.ts";
 import { t } from "#ui/i18n/index.ts";
@@ -18,6 +18,13 @@ import { isDrawable, tidy } from "./definition.ts";
 
 export const draftKey = (projectId: string): string => `workflow:${projectId}`;
 export const textOf = (workflow: Workflow): string => formatJson(tidy(workflow));
+
+const savedIn = ({ workflow, version }: WorkflowView): Saved => ({
+  base: textOf(workflow),
+  version,
+});
+const isConflict = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === "version_conflict";
 
 const pause = 250;
 
@@ -68,36 +75,29 @@ export function useWorkflowDraft(projectId: string) {
     { enabled: draft !== undefined && parseJson(settled).ok, keepPrevious: true },
   );
 
-  // What saving found holds for the text that was saved, no longer.
-  const [saved, setSaved] = useState<{
-    text: string;
-    version: number | null;
-    again: boolean;
-  } | null>(null);
+  // What saving found holds for the text that was sent, no longer.
+  const [sent, setSent] = useState<string | null>(null);
   const put = useOpMutation("project_workflow_put", {
-    onSuccess: (next, { text }) => {
-      const now = drafts.getState().drafts[key];
-      // What was typed while it was being saved stays a draft.
-      if (now?.text === text) resetDraft(key, textOf(next.workflow), next.version);
-      else openDraft(key, textOf(next.workflow), next.version);
-      showToast({ tone: "success", title: t("workflow.saved") });
-      void read.refetch();
-    },
-    onError: (error) => {
-      if (error.code !== "version_conflict") return;
-      void read.refetch().then(({ data }) => {
-        if (!data || !saved || saved.again) return;
-        // The project changed, its workflow did not: nobody's work is in the way.
-        if (textOf(data.workflow) !== drafts.getState().drafts[key]?.base) return;
-        send({ text: saved.text, version: data.version, again: true });
-      });
-    },
+    onSuccess: () => showToast({ tone: "success", title: t("workflow.saved") }),
   });
-  const send = (what: { text: string; version: number | null; again: boolean }) => {
-    setSaved(what);
-    put.mutate({ project_id: projectId, text: what.text, version: what.version });
+  const now = () => read.refetch().then(({ data, isError }) => (data && !isError ? data : null));
+  const putOver = (text: string, over: number | null) =>
+    put.mutateAsync({ project_id: projectId, text, version: over });
+  const save = (text: string, { base: before, version: over }: Draft) => {
+    setSent(text);
+    const send = async () => {
+      try {
+        return savedIn(await putOver(text, over));
+      } catch (error) {
+        const current = isConflict(error) ? await now() : null;
+        // The project changed, its workflow did not: nobody's work is in the way.
+        if (current === null || textOf(current.workflow) !== before) throw error;
+        return savedIn(await putOver(text, current.version));
+      }
+    };
+    void saveDraft(key, send, () => now().then((current) => current && savedIn(current)));
   };
-  const saveError = saved?.text === written ? put.error : null;
+  const saveError = sent === written ? put.error : null;
   const said = saveError ? findingsOf(saveError) : [];
   const findings = parsed.ok ? (said.length > 0 ? said : (check.data?.findings ?? [])) : [];
 
@@ -112,8 +112,8 @@ export function useWorkflowDraft(projectId: string) {
           notes: parsed.ok ? (check.data?.notes ?? []) : [],
           isChecking: check.isPlaceholderData || settled !== written,
           edit: (next, group) => editDraft(key, formatJson(next), group ?? null),
-          save: () => send({ text: written, version: draft.version, again: false }),
-          isSaving: put.isPending,
+          save: () => save(written, draft),
+          isSaving: draft.isSaving,
           saveError,
         }
       : null;

@@ -4,7 +4,7 @@ use forge_engine::MachineChange;
 use forge_model::actor::Actor;
 use forge_model::ids::MachineId;
 use forge_model::machine::container::ContainerConfig;
-use forge_model::machine::{Machine, MachineCaps, MachineTest, SshConfig, SshHost};
+use forge_model::machine::{Machine, MachineCaps, MachineQuota, MachineTest, SshConfig, SshHost};
 
 use super::{Done, Empty, Page, input};
 use crate::{Api, ApiError};
@@ -29,6 +29,9 @@ input! {
         /// What may run there at once.
         #[serde(default)]
         pub caps: Option<MachineCaps>,
+        /// What may run there on one day.
+        #[serde(default)]
+        pub quota: Option<MachineQuota>,
     }
 
     /// Changes to a machine.
@@ -53,6 +56,9 @@ input! {
         /// What may run there at once.
         #[serde(default)]
         pub caps: Option<MachineCaps>,
+        /// What may run there on one day.
+        #[serde(default)]
+        pub quota: Option<MachineQuota>,
         /// Whether nothing new starts there. What runs there goes on.
         #[serde(default)]
         pub draining: Option<bool>,
@@ -70,8 +76,9 @@ pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Machine>, 
 }
 
 pub(crate) async fn create(api: Api, _: Actor, new: CreateMachine) -> Result<Machine, ApiError> {
-    let CreateMachine { name, ssh, container, root, labels, caps } = new;
-    let change = MachineChange { name: Some(name), ssh, container, root, labels, caps, draining: None };
+    let CreateMachine { name, ssh, container, root, labels, caps, quota } = new;
+    let change =
+        MachineChange { name: Some(name), ssh, container, root, labels, caps, quota, draining: None };
     Ok(api.engine().create_machine(change).await?)
 }
 
@@ -80,8 +87,8 @@ pub(crate) async fn get(api: Api, _: Actor, path: MachinePath) -> Result<Machine
 }
 
 pub(crate) async fn update(api: Api, _: Actor, change: UpdateMachine) -> Result<Machine, ApiError> {
-    let UpdateMachine { machine_id, name, ssh, container, root, labels, caps, draining } = change;
-    let change = MachineChange { name, ssh, container, root, labels, caps, draining };
+    let UpdateMachine { machine_id, name, ssh, container, root, labels, caps, quota, draining } = change;
+    let change = MachineChange { name, ssh, container, root, labels, caps, quota, draining };
     Ok(api.engine().update_machine(&machine_id, change).await?)
 }
 

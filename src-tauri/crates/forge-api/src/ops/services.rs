@@ -1,10 +1,10 @@
 //! Services of tasks.
 
 use forge_model::actor::Actor;
-use forge_model::ids::TaskId;
-use forge_model::service::{Service, TaskService};
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::service::{Service, ServiceOffer, TaskService};
 
-use super::{Empty, Page, TaskPath, input};
+use super::{Done, Empty, Page, TaskPath, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 input! {
@@ -25,6 +25,14 @@ input! {
         #[serde(default)]
         pub name: Option<String>,
     }
+
+    /// Suggested services to add.
+    pub struct TakeServices {
+        /// The project.
+        pub project_id: ProjectId,
+        /// Their names.
+        pub names: Vec<String>,
+    }
 }
 
 pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Service>, ApiError> {
@@ -41,4 +49,13 @@ pub(crate) async fn start(api: Api, actor: Actor, start: StartService) -> Result
 
 pub(crate) async fn stop(api: Api, actor: Actor, stop: StopService) -> Result<Page<TaskService>, ApiError> {
     Ok(Page::whole(api.engine().stop_service(&actor, &stop.task_id, stop.name.as_deref()).await?))
+}
+
+pub(crate) async fn offers(api: Api, _: Actor, path: ProjectPath) -> Result<Page<ServiceOffer>, ApiError> {
+    Ok(Page::whole(api.engine().service_offers(&path.project_id).await?))
+}
+
+pub(crate) async fn take(api: Api, _: Actor, take: TakeServices) -> Result<Done, ApiError> {
+    api.engine().take_services(&take.project_id, &take.names).await?;
+    Ok(Done::yes())
 }

@@ -7,6 +7,7 @@ use forge_model::actor::Actor;
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::TaskRace;
 use forge_model::layer::{Layer, prompt_of};
+use forge_model::machine::fleet::TaskPlacement;
 use forge_model::offer::Verb;
 use forge_model::review::ReviewConfig;
 use forge_model::settings::MergeConfig;
@@ -460,6 +461,10 @@ pub(crate) async fn put_plan(api: Api, _: Actor, plan: PutPlan) -> Result<PlanVi
 
 fn shown(plan: Plan) -> PlanView {
     PlanView { text: plan.text, path: plan.path, written_at: plan.written_at }
+}
+
+pub(crate) async fn placement(api: Api, _: Actor, path: TaskPath) -> Result<TaskPlacement, ApiError> {
+    Ok(api.engine().task_placement(&path.task_id).await?)
 }
 
 pub(crate) async fn prompt_preview(api: Api, _: Actor, path: TaskPath) -> Result<Prompt, ApiError> {

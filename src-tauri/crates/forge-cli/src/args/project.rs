@@ -47,6 +47,15 @@ pub(crate) enum Project {
         #[arg(required = true, value_name = "SETTING")]
         settings: Vec<String>,
     },
+    /// List the services that tasks can run, and those that the project's files suggest
+    Services {
+        /// Project, by id or name [default: the one of --project, or the only one]
+        #[arg(value_name = "PROJECT", add = ArgValueCompleter::new(complete::projects))]
+        named: Option<String>,
+        /// Add a suggested service by its name; repeatable
+        #[arg(long, value_name = "NAME")]
+        add: Vec<String>,
+    },
     /// Start no new runs in the project
     Pause {
         /// Project, by id or name [default: the one of --project, or the only one]

@@ -31,6 +31,8 @@ pub(crate) enum Task {
     },
     /// Show a task
     Show(TaskRef),
+    /// Tell where a task would run now, and why
+    Where(TaskRef),
     /// Assign a task to an agent and start work
     Start {
         #[command(flatten)]

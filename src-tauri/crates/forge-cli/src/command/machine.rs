@@ -13,18 +13,37 @@ use forge_api::{
 use forge_model::{
     execution::Execution,
     machine::{
-        self, MachineCaps, MachineContact, SshConfig, SshHost,
+        self, MachineCaps, MachineContact, MachineQuota, SshConfig, SshHost,
         container::{ContainerConfig, ContainerEngine, ContainerNetwork},
     },
-    words::counted,
+    words::{counted, dollars},
 };
 
-use crate::{answer::Answer, args::Machine, at::At, error::CliError, shown::table};
+use crate::{
+    answer::Answer,
+    args::{EditMachine, Machine},
+    at::At,
+    error::CliError,
+    shown::table,
+};
 
 pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
     let path = |name: String| MachinePath { machine_id: name.into() };
     match command {
-        Machine::Add { name, host, user, port, identity_file, option, container, root, label, max_runs } => {
+        Machine::Add {
+            name,
+            host,
+            user,
+            port,
+            identity_file,
+            option,
+            container,
+            root,
+            label,
+            max_runs,
+            max_runs_per_day,
+            max_cost_per_day,
+        } => {
             let container = container.into_config(user.clone())?;
             let host = host.unwrap_or_else(|| name.clone());
             let ssh = SshConfig { host, user, port, identity_file, options: option };
@@ -35,11 +54,16 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
                 root,
                 labels: Some(label),
                 caps: Some(MachineCaps { runs: max_runs }),
+                quota: Some(MachineQuota {
+                    runs_per_day: max_runs_per_day,
+                    micro_usd_per_day: max_cost_per_day,
+                }),
             };
             let added = at.call(MachineCreate, new).await?;
             let text = format!("Added {}. Test it with `forge machine test {}`.", added.name, added.name);
             Ok(Answer::new(added.json, text))
         }
+        Machine::Edit(change) => edit(at, change).await,
         Machine::List => {
             let page = at.call(MachineList, Empty {}).await?;
             let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
@@ -80,6 +104,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
                 root: None,
                 labels: None,
                 caps: None,
+                quota: None,
                 draining: Some(!undo),
             };
             let machine = at.call(MachineUpdate, change).await?;
@@ -91,6 +116,39 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             Ok(Answer::new(done.json, format!("Removed {name}. What is on it stays.")))
         }
     }
+}
+
+/// Changes what is given, and nothing where nothing is.
+async fn edit(at: &At, change: EditMachine) -> Result<Answer, CliError> {
+    let EditMachine { machine, name, label, no_labels, root, max_runs, max_runs_per_day, max_cost_per_day } =
+        change;
+    let labels = (no_labels || !label.is_empty()).then_some(label);
+    let has_quota = max_runs_per_day.is_some() || max_cost_per_day.is_some();
+    if name.is_none() && labels.is_none() && root.is_none() && max_runs.is_none() && !has_quota {
+        return Err(CliError::Usage {
+            message: "no change was given".to_owned(),
+            hint: "`forge machine edit --help` lists what can be changed.",
+        });
+    }
+    let now = at.call(MachineGet, MachinePath { machine_id: machine.into() }).await?.value;
+    let quota = MachineQuota {
+        runs_per_day: max_runs_per_day.map_or(now.quota.runs_per_day, |limit| limit.0),
+        micro_usd_per_day: max_cost_per_day.map_or(now.quota.micro_usd_per_day, |limit| limit.0),
+    };
+    let change = UpdateMachine {
+        machine_id: now.id,
+        name,
+        ssh: None,
+        container: None,
+        root,
+        labels,
+        caps: max_runs.map(|limit| MachineCaps { runs: limit.0 }),
+        quota: has_quota.then_some(quota),
+        draining: None,
+    };
+    let changed = at.call(MachineUpdate, change).await?;
+    let text = shown(&changed);
+    Ok(Answer::new(changed.json, text))
 }
 
 fn row(machine: &machine::Machine) -> Vec<String> {
@@ -165,6 +223,7 @@ fn shown(machine: &machine::Machine) -> String {
         lines.push(format!("labels    {}", machine.labels.join(", ")));
     }
     lines.push(format!("runs      {}", load(machine)));
+    lines.extend(quota(machine).map(|quota| format!("a day     {quota}")));
     lines.push(format!("tasks     {}", machine.tasks));
     lines.join("\n")
 }
@@ -174,6 +233,15 @@ fn load(machine: &machine::Machine) -> String {
     let cap = machine.caps.runs.map(|cap| format!(" of {cap}")).unwrap_or_default();
     let draining = if machine.draining { " (draining)" } else { "" };
     format!("{}{cap}{draining}", machine.runs)
+}
+
+/// What may run on a machine on one day.
+fn quota(machine: &machine::Machine) -> Option<String> {
+    let MachineQuota { runs_per_day, micro_usd_per_day } = &machine.quota;
+    let runs = runs_per_day.map(|most| counted(most.into(), "run", "runs"));
+    let cost = micro_usd_per_day.map(|most| format!("{} before the next run waits", dollars(most)));
+    let quota: Vec<String> = runs.into_iter().chain(cost).collect();
+    (!quota.is_empty()).then(|| format!("at most {}", quota.join(", and ")))
 }
 
 fn drained(machine: &machine::Machine) -> String {
@@ -231,6 +299,14 @@ mod tests {
         assert_eq!(load(&busy), "2 of 4 (draining)");
         assert_eq!(drained(&busy), "Nothing new starts on box. 2 runs and 1 task are there.");
         assert_eq!(drained(&sample::machine(json!({}))), "Tasks may start on box again.");
+    }
+
+    #[test]
+    fn quota_of_a_day_is_told_where_there_is_one() {
+        assert_eq!(quota(&sample::machine(json!({}))), None);
+        let both = json!({ "quota": { "runs_per_day": 1, "micro_usd_per_day": 12_500_000 } });
+        let told = quota(&sample::machine(both));
+        assert_eq!(told.as_deref(), Some("at most 1 run, and $12.50 before the next run waits"));
     }
 
     #[test]

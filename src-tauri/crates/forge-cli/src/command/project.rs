@@ -6,7 +6,8 @@ use forge_api::{
     Reply,
     operations::{
         ProjectCreate, ProjectDelete, ProjectGet, ProjectList, ProjectPause, ProjectRepository,
-        ProjectRepositoryAccept, ProjectRepositoryUndo, ProjectResume, ProjectSettingsUpdate, ProjectUpdate,
+        ProjectRepositoryAccept, ProjectRepositoryUndo, ProjectResume, ProjectServiceOffers,
+        ProjectServicesTake, ProjectSettingsGet, ProjectSettingsUpdate, ProjectUpdate,
     },
     ops::{
         Empty,
@@ -14,9 +15,10 @@ use forge_api::{
             AcceptRepository, CreateProject, DeleteProject, PatchSettings, ProjectPath, RepositoryState,
             UpdateProject,
         },
+        services::TakeServices,
     },
 };
-use forge_model::{ids::ProjectId, project};
+use forge_model::{ids::ProjectId, project, service::ServiceDefinition};
 use serde_json::json;
 
 use super::{settings_of_project as settings, trust};
@@ -26,7 +28,7 @@ use crate::{
     at::At,
     error::CliError,
     labels, place,
-    shown::table,
+    shown::{printable, table},
 };
 
 /// The path of a repository as its engine takes it.
@@ -62,6 +64,7 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
         Project::Settings { prefix, own } => settings::show(at, prefix, own).await,
         Project::Set { settings } => settings::change(at, settings::set(&settings)?).await,
         Project::Unset { settings } => settings::change(at, settings::unset(&settings)?).await,
+        Project::Services { named, add } => services(at, named, add).await,
         Project::Pause { named } => {
             let project_id = named_or_usual(at, named).await?;
             let project = at.call(ProjectPause, ProjectPath { project_id }).await?;
@@ -130,6 +133,42 @@ async fn named_or_usual(at: &At, named: Option<String>) -> Result<ProjectId, Cli
         Some(named) => at.project_named(&named).await,
         None => at.project().await,
     }
+}
+
+/// The services that a project has, and those that it is offered, once the chosen ones were added.
+async fn services(at: &At, named: Option<String>, add: Vec<String>) -> Result<Answer, CliError> {
+    let project_id = named_or_usual(at, named).await?;
+    if !add.is_empty() {
+        let take = TakeServices { project_id: project_id.clone(), names: add };
+        at.call(ProjectServicesTake, take).await?;
+    }
+    let path = ProjectPath { project_id };
+    let settings = at.call(ProjectSettingsGet, path.clone()).await?;
+    let offers = at.call(ProjectServiceOffers, path).await?;
+    let own = settings.own["services"].as_array().cloned().unwrap_or_default();
+    let from = |name: &str| if own.iter().any(|one| one["name"] == name) { "project" } else { ".forge.json" };
+    let named = settings.settings.services.iter().map(|one| (one, from(&one.name)));
+    let offered = offers.items.iter().map(|offer| (&offer.service, offer.source.as_str()));
+    let row = |(service, from): (&ServiceDefinition, &str)| {
+        vec![printable(&service.name), printable(&service.command), printable(from)]
+    };
+    let (own, more): (Vec<_>, Vec<_>) = (named.map(row).collect(), offered.map(row).collect());
+    let mut parts = Vec::new();
+    if !own.is_empty() {
+        parts.push(table(&["NAME", "COMMAND", "FROM"], &own));
+    }
+    if let Some(first) = offers.items.first() {
+        let first = printable(&first.service.name);
+        parts.push(format!(
+            "Suggested; add one with `forge project services --add {first}`:\n{}",
+            table(&["NAME", "COMMAND", "FROM"], &more)
+        ));
+    }
+    if parts.is_empty() {
+        parts.push("The project names no services, and its files suggest none.".to_owned());
+    }
+    let json = json!({ "services": settings.json["settings"]["services"], "offers": offers.json["items"] });
+    Ok(Answer::new(json, parts.join("\n\n")))
 }
 
 async fn edit(at: &At, change: EditProject) -> Result<Answer, CliError> {

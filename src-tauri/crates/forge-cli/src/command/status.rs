@@ -12,7 +12,7 @@ use forge_model::{
     ids::ProjectId,
     project::Project,
     run::{RunInfo, RunKind},
-    task::Task,
+    task::{Task, WaitReason},
     workflow::StateKind,
 };
 use serde_json::json;
@@ -49,7 +49,11 @@ pub(crate) async fn run(at: &At) -> Result<Answer, CliError> {
         projects.iter().find(|it| it.id == *id).map(|it| it.name.clone()).unwrap_or_default()
     };
     let of_task = |task: &Task| {
-        vec![name(&task.project_id), format!("#{}", task.number), note(task), task.title.clone()]
+        let has_moved = task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::Undo);
+        let why = Some(note(task)).filter(|note| !note.is_empty() && !has_moved);
+        // Nothing is wrong with a task that only has to be moved on: where it stands is all there is to say.
+        let why = why.unwrap_or_else(|| format!("waiting for you in {}", task.status));
+        vec![name(&task.project_id), format!("#{}", task.number), why, task.title.clone()]
     };
     // What waits for nothing that it tells waits for an engine that stays.
     let of_waiting = |task: &Task| {

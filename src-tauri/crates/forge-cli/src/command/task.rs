@@ -2,6 +2,7 @@
 
 mod change;
 mod diff;
+mod placement;
 mod race;
 mod service;
 pub(super) mod show;
@@ -62,6 +63,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             Ok(Answer::new(page.json, text))
         }
         Task::Show(task) => shown(at, find(at, &task).await?).await,
+        Task::Where(task) => placement::of(at, &task).await,
         Task::Start { task, agent, no_queue, wait } => start(at, &task, agent, !no_queue, wait).await,
         Task::Move { task, to, reason, wait } => {
             let task = find(at, &task).await?;

@@ -91,6 +91,7 @@ impl SecondHost {
             root: Some(root),
             labels: None,
             caps: None,
+            quota: None,
         };
         connection.call(MachineCreate, machine).await?;
         let patch = [

@@ -4,7 +4,7 @@ use forge_model::event::EventType;
 use forge_model::ids::ExecutionId;
 use forge_model::task::EntryBarrier;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
-use forge_model::workflow::{Action, Audience, Hook, OnFailure, Phase, State, StateKind};
+use forge_model::workflow::{Action, Hook, OnFailure, Phase, State, StateKind};
 use forge_store::Tx;
 use forge_store::table::{steps::StepRow, tasks::TaskRow, transitions::TransitionRow};
 use serde_json::Value;
@@ -83,7 +83,7 @@ fn entry_steps(
             } else {
                 hook.params.clone()
             };
-            if hook.applies_to != Audience::All && hook.applies_to != row.audience {
+            if !hook.answers_to(row.audience) {
                 step.status = StepStatus::Done;
                 step.outcome = Some(StepOutcome::Skipped);
                 step.reason = Some(format!("answers to {} moves", hook.applies_to));
@@ -110,15 +110,19 @@ fn entry_steps(
         list.push(own(StepKind::Capture, Phase::BeforeEnter.as_str(), Some(input.clone())));
     }
     let works = (state.kind == StateKind::Active && state.role.is_some()) || state.plans();
+    // A place is for an agent that this move starts.
+    let is_dispatched = state.dispatches_for(row.audience);
     if works {
-        list.push(own(StepKind::Admit, Phase::BeforeEnter.as_str(), None));
+        if is_dispatched {
+            list.push(own(StepKind::Admit, Phase::BeforeEnter.as_str(), None));
+        }
         list.push(own(StepKind::PrepareWorkspace, Phase::BeforeEnter.as_str(), None));
     }
     hooks(&mut list, Phase::BeforeEnter, &state.hooks.before_enter);
     if works || !state.hooks.before_enter.is_empty() {
         list.push(own(StepKind::ClearBarrier, Phase::BeforeEnter.as_str(), None));
     }
-    if state.audits() {
+    if state.audits() && is_dispatched {
         list.push(own(StepKind::Admit, Phase::OnEnter.as_str(), None));
     }
     let taught = context.hooks_of_teaching(state);

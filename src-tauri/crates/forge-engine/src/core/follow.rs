@@ -3,7 +3,7 @@
 use crate::{
     World,
     core::{
-        scheduler::{wake_lines, wake_waiting},
+        scheduler::{wake_at, wake_lines, wake_waiting},
         world::step::Effect,
     },
 };
@@ -19,6 +19,10 @@ pub(crate) fn act(world: &World, effects: Vec<Effect>) {
             }
             Effect::Kick(task) => super::workers::kick(world, &task),
             Effect::WakeWaiting => wake = true,
+            Effect::WakeAt(at) => wake_at(world, at),
+            Effect::AwaitMachine(machine) => {
+                world.features().moments.on_machine_awaited.iter().for_each(|tell| tell(world, &machine));
+            }
             Effect::WakeLines => wake_lines(world),
         }
     }

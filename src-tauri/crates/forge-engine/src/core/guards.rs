@@ -2,7 +2,7 @@
 
 use forge_model::actor::{Actor, Cause};
 use forge_model::event::EventType;
-use forge_model::workflow::{Action, Audience, Hook, OnFailure};
+use forge_model::workflow::{Action, Audience, OnFailure};
 use forge_store::table::tasks::TaskRow;
 use serde_json::json;
 
@@ -49,7 +49,7 @@ pub(crate) async fn ask_guards(
     audience: Audience,
 ) -> Result<Option<GuardRedirect>> {
     let Some(state) = context.workflow.state(&task.status) else { return Ok(None) };
-    for hook in state.hooks.before_exit.iter().filter(|hook| is_asked(hook, audience)) {
+    for hook in state.hooks.before_exit.iter().filter(|hook| hook.answers_to(audience)) {
         let Some((reason, details)) = objection(world, context, task, hook.action).await? else { continue };
         let policy = hook.on_failure.clone().unwrap_or(OnFailure::Block);
         let facts = json!({ "action": hook.action, "reason": reason, "policy": policy });
@@ -95,9 +95,4 @@ pub(crate) async fn ask_prerequisites(
         let ids: Vec<&str> = open.iter().map(|task| task.id.as_str()).collect();
         (format!("waits for {}", named(&open)), json!({ "open": ids }))
     }))
-}
-
-/// Whether a guard answers to moves of this audience.
-pub(crate) fn is_asked(hook: &Hook, audience: Audience) -> bool {
-    hook.applies_to == Audience::All || hook.applies_to == audience
 }

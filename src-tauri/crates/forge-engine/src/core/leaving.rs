@@ -16,7 +16,7 @@ use crate::{
     core::{
         self,
         block_reason::BlockReason,
-        guards::{GuardRedirect, is_asked},
+        guards::GuardRedirect,
         moves::{EntryInput, Move},
         retry_budget,
         world::step::{AtGate, Effect, End, HeldBack, Stepping},
@@ -51,7 +51,7 @@ pub(crate) fn must_be_asked(s: &Stepping) -> bool {
     sends_on
         && !asked
         && s.context.workflow.state(&s.task.status).is_some_and(|state| {
-            state.hooks.before_exit.iter().any(|hook| is_asked(hook, s.transition.audience))
+            state.hooks.before_exit.iter().any(|hook| hook.answers_to(s.transition.audience))
         })
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn ask_to_pass(world: &World, s: &Stepping, found: Arc<dyn AtGa
 async fn would_pass(world: &World, s: &Stepping, found: &dyn AtGate) -> Result<Option<Box<Move>>> {
     let guarded =
         s.context.workflow.state(&s.task.status).is_some_and(|state| {
-            state.hooks.before_exit.iter().any(|hook| is_asked(hook, Audience::AgentOnly))
+            state.hooks.before_exit.iter().any(|hook| hook.answers_to(Audience::AgentOnly))
         });
     if !guarded {
         return Ok(None);

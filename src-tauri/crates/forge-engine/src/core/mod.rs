@@ -3,17 +3,20 @@
 //!
 //! Absent: the name of any feature. Features come in through `core/world/features.rs`.
 
+pub(crate) mod admission;
 pub(crate) mod again;
 pub(crate) mod app_settings;
 pub(crate) mod block_reason;
 pub(crate) mod confinement;
 pub(crate) mod context;
 pub(crate) mod contexts;
+pub(crate) mod day;
 pub(crate) mod deletion;
 pub(crate) mod disk;
 pub(crate) mod effects;
 pub(crate) mod entry;
 pub(crate) mod environment;
+pub(crate) mod fleet;
 pub(crate) mod follow;
 pub(crate) mod guarded;
 pub(crate) mod guards;

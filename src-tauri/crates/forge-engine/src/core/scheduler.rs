@@ -1,189 +1,92 @@
-//! The scheduler: what keeps an agent from starting on a task, which waiting task is next, and the start of tasks
-//! that need no person.
+//! The scheduler: wakes tasks that wait for a place when they are given one, and starts tasks that need no person.
 //!
-//! Invariant: nothing passes the limits. Every start asks [`obstacle`] in the transaction that takes the place.
-//! Nothing is polled: a pass runs when something changed that may free a place or a task.
+//! Nothing is polled: a pass runs when something changed that may free a place or a task, after the commit of that. It
+//! decides for all tasks at once (`core/fleet`) and gives those that are next their places, each in a transaction of its
+//! own that looks whether the place is still there (`core/admission.rs`). What one of them comes to is no matter to the
+//! others.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Mutex,
+};
 
 use forge_model::actor::{Actor, Cause};
-use forge_model::agent::Agent;
 use forge_model::event::EventType;
-use forge_model::ids::{AgentId, TaskId};
-use forge_model::task::{AnnotationType, HolderKind, WaitReason, Waiting};
+use forge_model::ids::TaskId;
+use forge_model::task::{AnnotationType, Waiting};
 use forge_model::time::Timestamp;
 use forge_model::workflow::{Audience, State};
-use forge_store::table::tasks::TaskRow;
-use forge_store::{ReadConnection, Tx};
+use forge_store::table::tasks::QueuedTask;
 use serde_json::json;
 
 use crate::{
     EngineError, Work, World,
     core::{
+        admission::{Again, Chosen, Reserved, grant, looks_again, reserve, whose},
         block_reason::BlockReason,
         context::ProjectContext,
+        fleet::{
+            policy::{Decision, Plan, plan},
+            situation::{Asking, Situation, situation},
+            waiting::{Waiters, Whose, asks, starts_by_itself, who_waits},
+        },
         guarded::guarded,
-        lineage::is_entry,
         moves::Move,
-        prerequisites::{is_done_state, named, open_prerequisites, prerequisite_cancelled},
+        prerequisites::prerequisite_cancelled,
         sync::locked,
-        world::step::{End, Stepping},
     },
     error::Result,
 };
 
-/// How many tasks of a queue are in memory at once.
-const READ_AT_ONCE: usize = 200;
+/// How many explanations are written in one transaction.
+const WRITTEN_AT_ONCE: usize = 100;
+
+/// How often a pass decides anew because a start failed, before it is another pass.
+const ROUNDS: usize = 8;
+
+/// How many starts that ask guards are made in one pass.
+const GUARDED_STARTS: usize = 32;
 
 /// Passes run one at a time; whoever asks meanwhile gets one more after it.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     state: Mutex<Pass>,
+    /// The times at which a pass is due.
+    due: Mutex<HashSet<Timestamp>>,
+    /// Tasks whose start failed, with the version that they had and how often it did.
+    failed: Mutex<HashMap<TaskId, (u32, u32)>>,
 }
 
 #[derive(Debug, Default)]
 struct Pass {
     running: bool,
     again: bool,
+    /// When a pass is due because the last ones came to no good end, and how many of those there were.
+    retry: Option<(Timestamp, u32)>,
 }
 
-/// What an agent's places look like during a pass.
-struct Places {
-    agent: Agent,
-    limited_until: Option<Timestamp>,
-    spoken_for: u32,
-}
-
-/// What becomes of a task that stands where tasks are created.
-enum Verdict {
-    Start,
-    Wait(Waiting),
-    /// It is not for the engine to start.
-    Leave,
-}
-
-fn wait(reason: WaitReason, message: impl Into<String>) -> Waiting {
-    Waiting { reason, until: None, files: Vec::new(), message: message.into() }
-}
-
-fn limited(agent: &Agent, until: Timestamp) -> Waiting {
-    let message = format!("the provider of {} is rate limited", agent.name);
-    Waiting { until: Some(until), ..wait(WaitReason::RateLimited, message) }
-}
-
-/// What keeps an agent from starting on a task now, apart from others that were there first.
-pub(crate) async fn obstacle(
-    world: &World,
-    conn: &mut ReadConnection,
-    context: &ProjectContext,
-    task: &TaskRow,
-    agent: &Agent,
-) -> Result<Option<Waiting>> {
-    // What is held is nothing that its race starts, either.
-    let raced = task.parent_id.as_ref().filter(|_| is_entry(task));
-    let raced_held = match raced {
-        Some(parent) => conn.tasks().get(parent).await?.is_some_and(|parent| parent.held),
-        None => false,
-    };
-    if task.held || raced_held {
-        return Ok(Some(wait(WaitReason::Held, "on hold")));
-    }
-    if let Some(paused) = paused(context, agent) {
-        return Ok(Some(paused));
-    }
-    if let Some(until) = conn.limits().of(&agent.id).await?.filter(|until| *until > world.now()) {
-        return Ok(Some(limited(agent, until)));
-    }
-    for look in &world.features().moments.obstacle {
-        if let Some(waiting) = look(world, conn, context, task).await? {
-            return Ok(Some(waiting));
+impl Pass {
+    /// When another pass is due after one that ended, if that has not been said yet. The more of them come to no good end
+    /// one after the other, the later it is.
+    fn retry_after(&mut self, is_well: bool, now: Timestamp) -> Option<Timestamp> {
+        if is_well {
+            self.retry = None;
+            return None;
         }
-    }
-    let (of_agent, of_project) = conn.slots().taken(&agent.id, &task.project_id, &task.id).await?;
-    Ok(busy(context, agent, of_agent, of_project))
-}
-
-/// Gives the task a place of its agent, or lets it wait for one. No start bypasses this.
-pub(crate) async fn take_place(world: &World, tx: &mut Tx, s: &Stepping, agent: &Agent) -> Result<End> {
-    if is_start(tx, s).await? {
-        let open = open_prerequisites(tx, &s.context, &s.task.id).await?;
-        if let Some(gone) = open.iter().find(|task| s.context.is_cancelled(task)) {
-            return Ok(End::Block(prerequisite_cancelled(gone)));
-        }
-        if !open.is_empty() {
-            return Ok(End::wait(WaitReason::DependencyOpen, format!("waits for {}", named(&open))));
-        }
-    }
-    if let Some(waiting) = obstacle(world, tx, &s.context, &s.task, agent).await? {
-        return Ok(End::Wait(waiting));
-    }
-    if somebody_is_before(world, tx, &s.task, agent).await? {
-        return Ok(End::wait(WaitReason::AgentBusy, format!("queued for {}", agent.name)));
-    }
-    tx.slots_mut().take(&s.task.id, &s.task.project_id, &agent.id, world.now()).await?;
-    Ok(End::Ok(Some(agent.name.clone())))
-}
-
-/// Whether an agent's work begins here without a person having put the card there by hand.
-async fn is_start(conn: &mut ReadConnection, s: &Stepping) -> Result<bool> {
-    if !["claim", "start"].contains(&s.transition.trigger.as_str()) {
-        return Ok(false);
-    }
-    let last = conn.executions().last(&s.task.id).await?;
-    Ok(last.is_none_or(|row| row.after_transition < s.transition.seq))
-}
-
-/// Whether a task of higher priority, or an older one, could take the place that this one is about to.
-async fn somebody_is_before(
-    world: &World,
-    conn: &mut ReadConnection,
-    task: &TaskRow,
-    agent: &Agent,
-) -> Result<bool> {
-    if world.inner.config.work != Work::All {
-        // Nothing else is started here, so nobody is kept waiting for it.
-        return Ok(false);
-    }
-    let rank = |task: &TaskRow| (std::cmp::Reverse(task.priority), task.status_since, task.number);
-    for other in conn.tasks().waiting().await? {
-        // They come in the order of their ranks.
-        if rank(&other) >= rank(task) {
-            break;
-        }
-        let depends =
-            other.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::DependencyOpen);
-        if other.id == task.id || depends || !waits_for_place(&other) {
-            continue;
-        }
-        let context = super::contexts::context_of(world, conn, &other).await?;
-        let Some(rival) = agent_for(conn, &context, &other).await? else { continue };
-        let same_place = rival.id == agent.id || other.project_id == task.project_id;
-        if same_place && obstacle(world, conn, &context, &other, &rival).await?.is_none() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// The agent that holds the role of the state that a task is in.
-pub(crate) async fn agent_for(
-    conn: &mut ReadConnection,
-    context: &ProjectContext,
-    task: &TaskRow,
-) -> Result<Option<Agent>> {
-    let Some(role) = context.workflow.state(&task.status).and_then(|state| state.role.as_deref()) else {
-        return Ok(None);
-    };
-    let holder = conn.roles().holder(&task.id, role).await?;
-    match holder.filter(|holder| holder.kind == HolderKind::Agent).and_then(|holder| holder.id) {
-        Some(id) => Ok(conn.agents().get(&id).await?),
-        None => Ok(None),
+        let failures = match self.retry {
+            Some((at, _)) if at > now => return None,
+            Some((_, failures)) => failures + 1,
+            None => 1,
+        };
+        let at = now.plus_ms((60_000 << (failures - 1).min(4)).min(600_000));
+        self.retry = Some((at, failures));
+        Some(at)
     }
 }
 
-/// Looks whether something can be started. Cheap when nothing can.
+/// Looks whether something can be started or woken. Cheap when nothing can.
 pub(crate) fn look_for_work(world: &World) {
-    if world.inner.shutdown.is_cancelled() || world.inner.config.work != Work::All {
+    if world.inner.shutdown.is_cancelled() || world.inner.config.work == Work::Nothing {
         return;
     }
     {
@@ -199,10 +102,15 @@ pub(crate) fn look_for_work(world: &World) {
     world.clone().inner.tracker.spawn(async move {
         loop {
             // The next pass is not kept off by a panic in this one.
-            if let Ok(Err(error)) = guarded(run_pass(&world)).await {
+            let ended = guarded(run_pass(&world)).await;
+            if let Ok(Err(error)) = &ended {
                 tracing::error!(%error, "failed to look for work to start");
             }
             let scheduler = world.part::<Scheduler>();
+            let is_well = matches!(ended, Ok(Ok(Ended::Well)));
+            let retry = locked(&scheduler.state).retry_after(is_well, world.now());
+            // Where nothing else happens, nobody else would ask.
+            retry.into_iter().for_each(|at| wake_at(&world, at));
             let mut pass = locked(&scheduler.state);
             if !std::mem::take(&mut pass.again) || world.inner.shutdown.is_cancelled() {
                 pass.running = false;
@@ -212,175 +120,326 @@ pub(crate) fn look_for_work(world: &World) {
     });
 }
 
-async fn run_pass(world: &World) -> Result<()> {
-    let all = world.store().read().await?.projects().list().await?;
-    let mut places = HashMap::new();
-    for row in all {
-        let mut conn = world.store().read().await?;
-        let context = super::contexts::context(world, &mut conn, &row.project.id).await?;
-        let Some(initial) = context.workflow.initial() else { continue };
-        // Without auto-start only an explanation that is out of date is looked at.
-        let role = context.work_role().filter(|_| context.settings.auto_start);
-        let queue = conn.tasks().queue(&row.project.id, &initial.name, role).await?;
-        drop(conn);
-        let mut of_project = None;
-        for ids in queue.chunks(READ_AT_ONCE) {
-            let part = world.store().read().await?.tasks().of_ids(ids).await?;
-            run_queue(world, &context, initial, part, (&mut places, &mut of_project)).await?;
-        }
-    }
-    Ok(())
+pub(crate) fn wake_lines(world: &World) {
+    world.features().moments.wake.iter().for_each(|wake| wake(world));
 }
 
-async fn run_queue(
-    world: &World,
-    context: &ProjectContext,
-    initial: &State,
-    queue: Vec<TaskRow>,
-    (places, of_project): (&mut HashMap<AgentId, Places>, &mut Option<u32>),
-) -> Result<()> {
-    let ids: Vec<TaskId> = queue.iter().map(|task| task.id.clone()).collect();
-    let (mut held, needs) = {
-        let mut conn = world.store().read().await?;
-        (conn.roles().of_tasks(&ids).await?, conn.dependencies().of_tasks(&ids).await?)
+/// Asks whoever waits for a place or stands in a line, and looks for work to start.
+pub(crate) fn wake_waiting(world: &World) {
+    look_for_work(world);
+    wake_lines(world);
+}
+
+/// Has those who wait asked again at `until`.
+pub(crate) fn wake_at(world: &World, until: Timestamp) {
+    if !locked(&world.part::<Scheduler>().due).insert(until) {
+        return;
+    }
+    let world = world.clone();
+    super::guarded::in_background(&world.clone(), async move {
+        if super::sleep::sleep_until(&world, until).await {
+            locked(&world.part::<Scheduler>().due).remove(&until);
+            wake_waiting(&world);
+        }
+    });
+}
+
+/// Gives places until no start fails. A task whose start fails keeps its place from nobody: the others are decided on
+/// without it, and from then on those that failed are tried after all others, until they change.
+async fn run_pass(world: &World) -> Result<Ended> {
+    for _ in 0..ROUNDS {
+        let round = read_round(world, whose(world), Tries::First).await?;
+        let failed = give_places(world, &round).await;
+        if failed != Failed::ForTheFirstTime {
+            return last_round(world, (round, failed)).await;
+        }
+    }
+    look_for_work(world);
+    Ok(Ended::Well)
+}
+
+/// How a pass came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// Each task has its place, or says what it waits for, or the next pass has begun.
+    Well,
+    /// Starts failed, or what tasks wait for could not be written.
+    WithFailures,
+}
+
+/// Tries those once more whose start failed before, then tells all others what they wait for.
+async fn last_round(world: &World, (round, failed): (Round, Failed)) -> Result<Ended> {
+    let (round, failed) = match round.left_out {
+        0 => (round, failed),
+        _ => {
+            let last = read_round(world, whose(world), Tries::All).await?;
+            let failed = give_places(world, &last).await;
+            (last, failed)
+        }
     };
-    let target = context.workflow.claim_target(&initial.name).filter(|_| context.settings.auto_start);
-    for task in queue {
-        // It may have been started since the queue was read.
-        if task.status != initial.name {
-            continue;
+    let is_told = tell(world, &round).await;
+    Ok(if is_told && failed == Failed::None { Ended::Well } else { Ended::WithFailures })
+}
+
+/// Which tasks a round decides on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tries {
+    /// Those whose start did not fail.
+    First,
+    All,
+}
+
+/// What was read, and what was decided on it.
+struct Round {
+    waiting: Waiters,
+    read: Situation,
+    decided: Plan,
+    tries: Tries,
+    /// How many tasks were not decided on because their start failed.
+    left_out: usize,
+}
+
+async fn read_round(world: &World, whose: Whose, tries: Tries) -> Result<Round> {
+    let (waiting, read, left_out) = {
+        let mut conn = world.store().read().await?;
+        let mut waiting = who_waits(world, &mut conn, whose).await?;
+        let mut asking = std::mem::take(&mut waiting.asking);
+        let all = asking.len();
+        if tries == Tries::First {
+            let scheduler = world.part::<Scheduler>();
+            let mut failed = locked(&scheduler.failed);
+            if !failed.is_empty() {
+                let asks: HashMap<&TaskId, u32> =
+                    asking.iter().map(|it| (&it.row.id, it.row.version)).collect();
+                failed.retain(|id, (version, _)| asks.get(id) == Some(version));
+            }
+            asking.retain(|it| !failed.contains_key(&it.row.id));
         }
-        let role = context.work_role();
-        let agent = held
-            .remove(&task.id)
-            .into_iter()
-            .flatten()
-            .find(|(name, _)| Some(name.as_str()) == role)
-            .and_then(|(_, holder)| holder.id);
-        let (Some(agent), Some(target)) = (agent, target) else {
-            explain(world, &task, None).await?;
-            continue;
-        };
-        let (place, taken) = {
-            let mut conn = world.store().read().await?;
-            let place = place(world, &mut conn, places, &agent, &task).await?;
-            let taken = match *of_project {
-                Some(taken) => taken,
-                None => conn.slots().spoken_for(&agent, &task.project_id, &task.id).await?.1,
-            };
-            (place, taken)
-        };
-        *of_project = Some(taken);
-        let needs = needs.get(&task.id).map(Vec::as_slice).unwrap_or_default();
-        if let Some((gone, _)) = needs.iter().find(|(_, state)| *state == context.workflow.cancellation_state)
-        {
-            block_for_cancelled(world, context, &task, gone).await?;
-            continue;
+        let left_out = all - asking.len();
+        (waiting, situation(world, &mut conn, asking).await?, left_out)
+    };
+    let decided = plan(read.fleet.clone(), &read.waiters(), world.now());
+    Ok(Round { waiting, read, decided, tries, left_out })
+}
+
+/// Has tasks look at themselves that a pass does not decide on, and tells the others what they wait for. Whether all of
+/// it could be written.
+async fn tell(world: &World, round: &Round) -> bool {
+    let Round { waiting, read, decided, .. } = round;
+    for row in &waiting.to_wake {
+        super::workers::kick(world, &row.id);
+    }
+    let mut said: Vec<Explanation> =
+        waiting.to_clear.iter().filter_map(|row| Explanation::of(row, None)).collect();
+    for it in &read.others {
+        if it.is_begun {
+            super::workers::kick(world, &it.row.id);
+        } else {
+            said.extend(Explanation::of(&it.row, None));
         }
-        let open = needs.iter().any(|(_, state)| !is_done_state(context, state));
-        match judge(context, &task, place, open, taken) {
-            Verdict::Leave => explain(world, &task, None).await?,
-            Verdict::Wait(waiting) => explain(world, &task, Some(waiting)).await?,
-            Verdict::Start => {
-                if start_by_itself(world, context, &task, target).await? {
-                    *of_project = Some(taken + 1);
-                    if let Some(Some(place)) = places.get_mut(&agent).map(Some) {
-                        place.spoken_for += 1;
+    }
+    let mut again = HashSet::new();
+    for ((it, waiter), decision) in read.asking.iter().zip(&decided.decisions) {
+        let Decision::Wait(waiting) = decision else { continue };
+        // As the machines are once those before it have started: what this pass used up is there again tomorrow.
+        again.extend(looks_again(&decided.fleet, waiter, waiting));
+        match it.cancelled_need() {
+            // It is told by the step itself.
+            Some(_) if it.is_begun => super::workers::kick(world, &it.row.id),
+            Some(gone) => log(it, block_for_cancelled(world, it, gone).await),
+            None => said.extend(Explanation::of(&it.row, Some(waiting))),
+        }
+    }
+    let mut is_written = true;
+    for part in said.chunks(WRITTEN_AT_ONCE) {
+        if let Err(error) = say(world, part).await {
+            tracing::error!(%error, "failed to write what tasks wait for; the next pass writes it");
+            is_written = false;
+        }
+    }
+    again.into_iter().for_each(|again| look_again(world, again));
+    // Whoever waits until a task waits sees that it does.
+    if !said.is_empty() {
+        world.made_progress();
+    }
+    is_written
+}
+
+/// Has tasks that wait looked at again, once it is time or their machine can be reached.
+fn look_again(world: &World, again: Again) {
+    match again {
+        Again::At(at) => wake_at(world, at),
+        Again::Reachable(machine) => {
+            world.features().moments.on_machine_awaited.iter().for_each(|tell| tell(world, &machine));
+        }
+    }
+}
+
+/// Which starts failed in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Failed {
+    None,
+    /// Those alone that had failed before.
+    Again,
+    ForTheFirstTime,
+}
+
+/// Gives those that are next their places, first to those that are under way already: no guard is asked for them. Those
+/// whose start failed most often are last.
+async fn give_places(world: &World, round: &Round) -> Failed {
+    let (read, decided) = (&round.read, &round.decided);
+    let mut starts: Vec<_> = decided.starts.iter().collect();
+    {
+        let scheduler = world.part::<Scheduler>();
+        let failed = locked(&scheduler.failed);
+        let tries = |at: usize| failed.get(&read.asking[at].0.row.id).map_or(0, |(_, tries)| *tries);
+        starts.sort_by_key(|start| tries(start.at));
+    }
+    let mut worst = Failed::None;
+    let mut guarded_starts = 0;
+    for is_begun in [true, false] {
+        for start in &starts {
+            let (it, _) = &read.asking[start.at];
+            let Some(Decision::Start(machine)) = decided.decisions.get(start.at) else { continue };
+            if it.is_begun != is_begun {
+                continue;
+            }
+            // Guards may take long, and what changes meanwhile is seen by the next pass alone.
+            if !is_begun && it.has_guards() {
+                guarded_starts += 1;
+                if guarded_starts > GUARDED_STARTS {
+                    // Those that failed before are in the way of nobody: the others of them come first the next time.
+                    if round.tries == Tries::First {
+                        look_for_work(world);
                     }
+                    continue;
+                }
+            }
+            let chosen = Chosen { machine: machine.clone(), oldest: start.oldest };
+            let given = if is_begun {
+                go_on(world, it, &chosen).await
+            } else {
+                start_by_itself(world, it, &chosen).await
+            };
+            match given {
+                // The place that was meant for it is free.
+                Ok(Meant::Free) => look_for_work(world),
+                Ok(Meant::Given) => drop(locked(&world.part::<Scheduler>().failed).remove(&it.row.id)),
+                Err(_) => {
+                    let scheduler = world.part::<Scheduler>();
+                    let mut failed = locked(&scheduler.failed);
+                    let (version, tries) = failed.entry(it.row.id.clone()).or_default();
+                    let is_known = *tries > 0 && *version == it.row.version;
+                    (*version, *tries) = (it.row.version, if is_known { *tries + 1 } else { 1 });
+                    worst = worst.max(if is_known { Failed::Again } else { Failed::ForTheFirstTime });
+                    log(it, given.map(drop));
                 }
             }
         }
     }
-    Ok(())
+    worst
 }
 
-async fn place<'a>(
-    world: &World,
-    conn: &mut ReadConnection,
-    places: &'a mut HashMap<AgentId, Places>,
-    id: &AgentId,
-    task: &TaskRow,
-) -> Result<Option<&'a Places>> {
-    if !places.contains_key(id) {
-        let Some(agent) = conn.agents().get(id).await? else { return Ok(None) };
-        let (spoken_for, _) = conn.slots().spoken_for(id, &task.project_id, &task.id).await?;
-        let limited_until = conn.limits().of(id).await?.filter(|until| *until > world.now());
-        places.insert(id.clone(), Places { agent, limited_until, spoken_for });
-    }
-    Ok(places.get(id))
+/// What became of a place that was meant for a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meant {
+    Given,
+    /// The task changed, it needs none, or others took it. Each of them changes what the next pass decides.
+    Free,
 }
 
-fn judge(
-    context: &ProjectContext,
-    task: &TaskRow,
-    place: Option<&Places>,
-    open: bool,
-    of_project: u32,
-) -> Verdict {
-    let Some(place) = place else { return Verdict::Leave };
-    if task.held {
-        return Verdict::Wait(wait(WaitReason::Held, "on hold"));
-    }
-    if open {
-        return Verdict::Wait(wait(WaitReason::DependencyOpen, "starts when its dependencies are done"));
-    }
-    if let Some(paused) = paused(context, &place.agent) {
-        return Verdict::Wait(paused);
-    }
-    if let Some(until) = place.limited_until {
-        return Verdict::Wait(limited(&place.agent, until));
-    }
-    match busy(context, &place.agent, place.spoken_for, of_project) {
-        Some(waiting) => Verdict::Wait(waiting),
-        None => Verdict::Start,
+fn log(it: &Asking, done: Result<()>) {
+    if let Err(error) = done {
+        tracing::error!(task = %it.row.id, %error, "failed to start a task; the others are started");
     }
 }
 
-/// Says on a task why it is not started by itself, or that nothing is to be said.
-async fn explain(world: &World, task: &TaskRow, waiting: Option<Waiting>) -> Result<()> {
-    if task.waiting == waiting {
-        return Ok(());
-    }
+/// Gives a task a place whose steps are under way, and has them run.
+async fn go_on(world: &World, it: &Asking, chosen: &Chosen) -> Result<Meant> {
     let mut tx = world.store().write().await?;
-    let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(()) };
-    if now.version == task.version {
-        let facts = json!({ "waiting": waiting.as_ref().map(|waiting| waiting.reason) });
-        now.waiting = waiting;
-        tx.tasks_mut().update(&mut now, world.now()).await?;
-        world.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
-        tx.commit().await?;
+    let Some(row) = tx.tasks().as_queued(&it.row.id).await? else { return Ok(Meant::Free) };
+    if row.status != it.row.status || !asks(&row, &it.context) || tx.slots().of(&it.row.id).await?.is_some() {
+        return Ok(Meant::Free);
     }
+    let now = Asking { row, ..it.clone() };
+    if grant(world, &mut tx, now, chosen).await?.is_some() {
+        return Ok(Meant::Free);
+    }
+    // With its place it waits no more, whenever its worker comes to it.
+    if let Some(mut task) = tx.tasks().get(&it.row.id).await?.filter(|task| task.waiting.is_some()) {
+        task.waiting = None;
+        tx.tasks_mut().update(&mut task, world.now()).await?;
+        world
+            .emit(&mut tx, EventType::TaskUpdated, &task, task.id.as_str(), &json!({ "waiting": null }))
+            .await?;
+    }
+    tx.commit().await?;
+    super::workers::kick(world, &it.row.id);
+    Ok(Meant::Given)
+}
+
+/// What is to be said on a task of what it waits for.
+struct Explanation {
+    task: TaskId,
+    version: u32,
+    waiting: Option<Waiting>,
+}
+
+impl Explanation {
+    /// None where the task says it already: its reason and its time are what counts, whatever the words.
+    fn of(row: &QueuedTask, waiting: Option<&Waiting>) -> Option<Self> {
+        let counts = |waiting: &Waiting| (waiting.reason, waiting.until);
+        let is_said = row.waiting.as_ref().map(counts) == waiting.map(counts);
+        (!is_said).then(|| Self { task: row.id.clone(), version: row.version, waiting: waiting.cloned() })
+    }
+}
+
+/// Writes what tasks wait for, except on those that changed since they were looked at.
+async fn say(world: &World, all: &[Explanation]) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    for said in all {
+        let Some(mut now) = tx.tasks().get(&said.task).await? else { continue };
+        if now.version == said.version {
+            let facts = json!({ "waiting": said.waiting.as_ref().map(|waiting| waiting.reason) });
+            now.waiting.clone_from(&said.waiting);
+            tx.tasks_mut().update(&mut now, world.now()).await?;
+            world.emit(&mut tx, EventType::TaskUpdated, &now, now.id.as_str(), &facts).await?;
+        }
+    }
+    tx.commit().await?;
     Ok(())
+}
+
+/// Where a task goes that is started by itself.
+fn target_of<'c>(context: &'c ProjectContext, status: &str) -> Option<&'c State> {
+    context.workflow.claim_target(status).filter(|_| starts_by_itself(context))
 }
 
 /// Blocks a task whose prerequisite is cancelled, unless the task changed since it was looked at: it would wait for ever.
-async fn block_for_cancelled(
-    world: &World,
-    context: &ProjectContext,
-    task: &TaskRow,
-    prerequisite: &TaskId,
-) -> Result<()> {
+async fn block_for_cancelled(world: &World, it: &Asking, prerequisite: &TaskId) -> Result<()> {
     let mut tx = world.store().write().await?;
     let Some(prerequisite) = tx.tasks().get(prerequisite).await? else { return Ok(()) };
-    let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(()) };
-    if now.version == task.version && context.is_cancelled(&prerequisite) {
+    let Some(mut now) = tx.tasks().get(&it.row.id).await? else { return Ok(()) };
+    if now.version == it.row.version && it.context.is_cancelled(&prerequisite) {
         let trouble = prerequisite_cancelled(&prerequisite);
-        super::transition::block(world, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?;
+        super::transition::block(world, &mut tx, &it.context, &mut now, trouble, Cause::Scheduler).await?;
         tx.commit().await?;
-        super::workers::kick(world, &task.id);
+        super::workers::kick(world, &it.row.id);
     }
     Ok(())
 }
 
-/// Starts a task, unless it changed since it was looked at. Says whether it did.
-async fn start_by_itself(
-    world: &World,
-    context: &ProjectContext,
-    task: &TaskRow,
-    target: &State,
-) -> Result<bool> {
+/// Starts a task with its place, unless it changed since it was looked at. Nothing of it is written when others took the
+/// place meanwhile.
+async fn start_by_itself(world: &World, it: &Asking, chosen: &Chosen) -> Result<Meant> {
+    let id = &it.row.id;
+    if target_of(&it.context, &it.row.status).is_none() {
+        return Ok(Meant::Free);
+    }
+    let task = world.store().read().await?.tasks().get(id).await?;
+    let Some(task) = task.filter(|task| task.version == it.row.version) else { return Ok(Meant::Free) };
     let (mut redirect, mut refused) = (None, None);
-    match super::guards::ask_guards(world, context, task, Audience::AgentOnly).await {
+    match super::guards::ask_guards(world, &it.context, &task, Audience::AgentOnly).await {
         Ok(sent) => redirect = sent,
         Err(EngineError::GuardRejected { action, reason, details }) => {
             let mut trouble = BlockReason::new(AnnotationType::GuardRejected, reason);
@@ -390,96 +449,51 @@ async fn start_by_itself(
         Err(other) => return Err(other),
     }
     let mut tx = world.store().write().await?;
-    let Some(mut now) = tx.tasks().get(&task.id).await? else { return Ok(false) };
-    if now.version != task.version {
-        return Ok(false);
+    let Some(mut now) = tx.tasks().get(id).await? else { return Ok(Meant::Free) };
+    // The project as it is now: a person may have paused it, or turned such starts off, since the pass began.
+    let context = super::contexts::context(world, &mut tx, &now.project_id).await?;
+    let Some(target) = target_of(&context, &now.status) else { return Ok(Meant::Free) };
+    if now.version != task.version || context.project.paused {
+        return Ok(Meant::Free);
     }
-    let started = refused.is_none() && redirect.is_none();
-    match refused {
+    let given = match refused {
         None => {
             let actor = Actor::System { cause: Cause::Scheduler };
             let mv = Move::by(&target.name, "start", actor);
             let mv = redirect.map_or_else(|| mv.clone(), |redirect| redirect.instead_of(&mv));
-            super::transition::apply(world, &mut tx, context, &mut now, mv).await?;
+            super::transition::apply(world, &mut tx, &context, &mut now, mv).await?;
+            // A race asks for no place, wherever a guard sends its task.
+            let agent = it.agent().filter(|_| !it.is_raced);
+            match reserve(world, &mut tx, &context, &now, (agent, chosen)).await? {
+                Reserved::Given => Meant::Given,
+                Reserved::AsksForNone => {
+                    if it.is_raced {
+                        tx.turns_mut().end(&now.project_id, None, chosen.oldest).await?;
+                    }
+                    Meant::Free
+                }
+                Reserved::Refused => return Ok(Meant::Free),
+            }
         }
-        Some(trouble) => drop(
-            super::transition::block(world, &mut tx, context, &mut now, trouble, Cause::Scheduler).await?,
-        ),
-    }
+        Some(trouble) => {
+            super::transition::block(world, &mut tx, &context, &mut now, trouble, Cause::Scheduler).await?;
+            Meant::Free
+        }
+    };
     tx.commit().await?;
     world.point("schedule.committed");
-    super::workers::kick(world, &task.id);
-    Ok(started)
+    super::workers::kick(world, id);
+    Ok(given)
 }
 
-/// Asks those who wait for an agent's provider again at `until`.
-pub(crate) fn wake_at(world: &World, until: Timestamp) {
-    let world = world.clone();
-    super::guarded::in_background(&world.clone(), async move {
-        if super::sleep::sleep_until(&world, until).await {
-            wake_waiting(&world);
-        }
-    });
+/// Whether no pass runs or is due.
+#[cfg(test)]
+pub(crate) fn is_idle(world: &World) -> bool {
+    let scheduler = world.part::<Scheduler>();
+    let is_due = locked(&scheduler.due).iter().any(|at| *at <= world.now());
+    let pass = locked(&scheduler.state);
+    !pass.running && !pass.again && !is_due
 }
 
-fn paused(context: &ProjectContext, agent: &Agent) -> Option<Waiting> {
-    if agent.paused {
-        return Some(wait(WaitReason::Paused, format!("{} is paused", agent.name)));
-    }
-    context.project.paused.then(|| wait(WaitReason::Paused, "the project is paused"))
-}
-
-fn busy(context: &ProjectContext, agent: &Agent, of_agent: u32, of_project: u32) -> Option<Waiting> {
-    if of_agent >= agent.max_concurrent {
-        return Some(wait(WaitReason::AgentBusy, format!("{} is working on another task", agent.name)));
-    }
-    (of_project >= context.settings.max_concurrent).then(|| {
-        wait(
-            WaitReason::ProjectBusy,
-            format!("the project's limit of {of_project} concurrent agents is reached"),
-        )
-    })
-}
-
-pub(crate) fn wake_lines(world: &World) {
-    world.features().moments.wake.iter().for_each(|wake| wake(world));
-}
-
-/// Asks every task that waits for a place again, in order of priority, and looks for work to start.
-pub(crate) fn wake_waiting(world: &World) {
-    look_for_work(world);
-    wake_lines(world);
-    let world = world.clone();
-    super::guarded::in_background(&world.clone(), async move {
-        let waiting = async {
-            let mut conn = world.store().read().await?;
-            conn.tasks().waiting().await
-        };
-        match waiting.await {
-            Ok(tasks) => {
-                for task in tasks.iter().filter(|task| waits_for_place(task)) {
-                    super::workers::kick(&world, &task.id);
-                }
-            }
-            Err(error) => tracing::error!(%error, "failed to look for waiting tasks"),
-        }
-    });
-}
-
-pub(crate) fn waits_for_place(task: &TaskRow) -> bool {
-    task.waiting.as_ref().is_some_and(|waiting| {
-        matches!(
-            waiting.reason,
-            WaitReason::AgentBusy
-                | WaitReason::ProjectBusy
-                | WaitReason::Paused
-                | WaitReason::Held
-                | WaitReason::RateLimited
-                | WaitReason::CostLimit
-                | WaitReason::DependencyOpen
-                | WaitReason::NoMachine
-                | WaitReason::MachineBusy
-                | WaitReason::MachineUnreachable
-        )
-    })
-}
+#[cfg(test)]
+mod tests;

@@ -148,7 +148,11 @@ async fn person_acts(conn: &mut ReadConnection, task: &TaskRow, state: &State) -
     };
     let agent_holds = holder.is_some_and(|holder| holder.kind == HolderKind::Agent);
     Ok(match state.kind {
-        StateKind::Active => !agent_holds || !state.dispatches(),
+        StateKind::Active => {
+            let moved = conn.transitions().last(&task.id).await?;
+            let starts = moved.map_or(state.dispatches(), |moved| state.dispatches_for(moved.audience));
+            !agent_holds || !starts
+        }
         StateKind::Gate => {
             let decides = [
                 Action::AutoCascadeOnReviewPass,

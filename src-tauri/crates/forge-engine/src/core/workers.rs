@@ -80,7 +80,7 @@ pub(crate) fn kick(world: &World, task: &TaskId) {
     let (world, task) = (world.clone(), task.clone());
     tracker.spawn(async move {
         let work = async {
-            if works_on(&world, &task).await {
+            if works_here(&world, &task).await {
                 (world.features().work)(&world, &task, &cancel).await;
             }
         };
@@ -103,7 +103,7 @@ pub(crate) fn kick(world: &World, task: &TaskId) {
             kick(&world, &task);
         } else {
             let look = async {
-                if works_on(&world, &task).await {
+                if works_here(&world, &task).await {
                     (world.features().after_work)(&world, &task).await;
                 }
             };
@@ -128,26 +128,43 @@ pub(crate) fn works_on_named(world: &World, task: &TaskId) -> bool {
     }
 }
 
-/// Whether work of a task is done here: parts and entries of a race go with the task that they are of.
-async fn works_on(world: &World, task: &TaskId) -> bool {
-    let mut next = Some(task.clone());
-    while let Some(id) = next.filter(|_| world.inner.config.work != Work::All) {
-        if works_on_named(world, &id) {
-            return true;
-        }
-        let parent = async { world.store().read().await?.tasks().get(&id).await };
-        match parent.await {
-            Ok(row) => next = row.and_then(|row| row.parent_id),
-            Err(error) => {
-                tracing::error!(task = %id, %error, "failed to see what a task is part of; its steps stay pending");
-                return false;
-            }
-        }
-        if next.is_none() {
-            return false;
-        }
+async fn works_here(world: &World, task: &TaskId) -> bool {
+    if works_on_named(world, task) {
+        return true;
     }
-    true
+    let look = async {
+        let mut conn = world.store().read().await?;
+        works_on(world, &mut conn, task).await
+    };
+    look.await.unwrap_or_else(|error: crate::EngineError| {
+        tracing::error!(%task, %error, "failed to see what a task is part of; its steps stay pending");
+        false
+    })
+}
+
+/// Whether work of a task is done here: parts and entries of a race go with the task that they are of.
+pub(crate) async fn works_on(
+    world: &World,
+    conn: &mut forge_store::ReadConnection,
+    task: &TaskId,
+) -> crate::error::Result<bool> {
+    let mut next = Some(task.clone());
+    while let Some(id) = next {
+        if works_on_named(world, &id) {
+            return Ok(true);
+        }
+        next = conn.tasks().get(&id).await?.and_then(|row| row.parent_id);
+    }
+    Ok(false)
+}
+
+/// The tasks that are worked on where not all are, with everything that is of them: parts and entries of races, and theirs.
+pub(crate) async fn named_with_theirs(
+    world: &World,
+    conn: &mut forge_store::ReadConnection,
+) -> crate::error::Result<HashSet<TaskId>> {
+    let named: Vec<TaskId> = locked(&world.part::<Workers>().named).iter().cloned().collect();
+    Ok(conn.tasks().with_theirs(&named).await?)
 }
 
 /// Asks for them once their time has come.
@@ -195,4 +212,11 @@ pub(crate) fn is_working(world: &World, task: &TaskId) -> bool {
     locked(&world.part::<Workers>().tasks)
         .get(task)
         .is_some_and(|entry| entry.running.is_some() || entry.again)
+}
+
+/// Whether no worker is at any task.
+#[cfg(test)]
+pub(crate) fn are_idle(world: &World) -> bool {
+    let workers = world.part::<Workers>();
+    locked(&workers.tasks).values().all(|entry| entry.running.is_none() && !entry.again && entry.holds == 0)
 }

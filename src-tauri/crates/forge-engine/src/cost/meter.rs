@@ -1,6 +1,6 @@
 //! The cost meter: follows what a run costs, stores it, warns at 80 % of a limit, and stops the run at the limit.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use forge_agents::{CostScope, Handle, LimitKind};
 use forge_model::agent::{Agent, Profile};
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::{
     World,
-    core::{self, context::ProjectContext, lineage::is_entry},
+    core::{self, context::ProjectContext, day::day_of, lineage::is_entry, world::features::Obstacle},
     cost::prices::{Cost, Ledger},
     error::Result,
 };
@@ -179,20 +179,38 @@ pub(crate) async fn cost_reached(
     }))
 }
 
-/// A limit that passes by itself and keeps the task's agent from being started until then.
-pub(crate) async fn wait_for_day(
+/// What a task is told whose own limit of cost is reached: no day that begins helps it.
+pub(crate) async fn own_limit_reached(
     world: &World,
     conn: &mut ReadConnection,
     context: &ProjectContext,
     task: &TaskRow,
-) -> Result<Option<Waiting>> {
-    let Some((_, limit, Some(until))) = cost_reached(world, conn, context, task).await? else {
+) -> Result<Option<String>> {
+    let reached = cost_reached(world, conn, context, task).await?.filter(|(.., until)| until.is_none());
+    Ok(reached.map(|(_, limit, _)| format!("its runs have reached the task's limit of {}", dollars(limit))))
+}
+
+/// A limit that passes by itself and keeps the agents of a project from being started until then.
+pub(crate) async fn wait_for_day(
+    world: &World,
+    conn: &mut ReadConnection,
+    context: &ProjectContext,
+) -> Result<Option<Obstacle>> {
+    let limits = &context.settings.cost_limits;
+    let Some(limit) = limits.day_micro_usd else { return Ok(None) };
+    let (since, until) = day_of(world.now());
+    let spent = conn.executions().cost_since(&context.project.id, since, None).await?;
+    if spent < limit {
         return Ok(None);
-    };
-    core::scheduler::wake_at(world, until);
+    }
     let message = format!("today's runs have reached the limit of {}", dollars(limit));
-    let reason = WaitReason::CostLimit;
-    Ok(Some(Waiting { reason, until: Some(until), files: Vec::new(), message }))
+    let waiting = Waiting { reason: WaitReason::CostLimit, until: Some(until), files: Vec::new(), message };
+    // A task whose own limit is reached would wait for a day that does not help it.
+    let spares = match limits.task_micro_usd {
+        Some(own) => conn.executions().tasks_that_cost(&context.project.id, own).await?,
+        None => HashSet::new(),
+    };
+    Ok(Some(Obstacle { waiting, spares }))
 }
 
 async fn warn_of_cost(
@@ -228,16 +246,4 @@ impl Cost {
         execution.price_version = self.price_version;
         execution.models = self.models;
     }
-}
-
-/// When the day of `now` began and the next one begins, where this machine is.
-fn day_of(now: Timestamp) -> (Timestamp, Timestamp) {
-    let zone = jiff::tz::TimeZone::system();
-    let bounds = jiff::Timestamp::from_millisecond(now.0).and_then(|now| {
-        let today = now.to_zoned(zone).start_of_day()?;
-        let next = today.tomorrow()?.start_of_day()?;
-        Ok((Timestamp(today.timestamp().as_millisecond()), Timestamp(next.timestamp().as_millisecond())))
-    });
-    // Only a time outside the calendar has no day.
-    bounds.unwrap_or((now, now.plus_ms(24 * 3_600_000)))
 }

@@ -1,13 +1,13 @@
 //! Public methods of [`Engine`] for services.
 
 use forge_model::actor::Actor;
-use forge_model::ids::TaskId;
-use forge_model::service::{Service, TaskService};
+use forge_model::ids::{ProjectId, TaskId};
+use forge_model::service::{Service, ServiceOffer, TaskService};
 
 use crate::{
     Engine,
     error::Result,
-    service::{command, limit},
+    service::{command, limit, offers},
 };
 
 impl Engine {
@@ -48,6 +48,22 @@ impl Engine {
         name: Option<&str>,
     ) -> Result<Vec<TaskService>> {
         command::stop(&self.world, actor, task, name).await
+    }
+
+    /// Services that the files of a project's repository imply and that it does not name.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn service_offers(&self, project: &ProjectId) -> Result<Vec<ServiceOffer>> {
+        offers::offered(&self.world, project).await
+    }
+
+    /// Adds services to a project that it is offered, by their names. Nothing is started.
+    ///
+    /// # Errors
+    /// `NotFound`; `Invalid` when one is not offered.
+    pub async fn take_services(&self, project: &ProjectId, names: &[String]) -> Result<()> {
+        offers::take(&self.world, project, names).await
     }
 
     /// How many services may run at once.

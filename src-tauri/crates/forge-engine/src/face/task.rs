@@ -4,6 +4,7 @@ use forge_model::actor::Actor;
 use forge_model::ids::ExecutionId;
 use forge_model::ids::ProjectId;
 use forge_model::ids::TaskId;
+use forge_model::machine::fleet::TaskPlacement;
 use forge_model::project::RepositoryDifference;
 use forge_model::task::RoleHolder;
 use forge_model::task::Task;
@@ -13,7 +14,7 @@ use forge_model::workspace::Workspace;
 
 use crate::{
     Engine,
-    core::new_task::NewTask,
+    core::{self, new_task::NewTask},
     error::Result,
     run,
     task::{
@@ -25,6 +26,14 @@ use crate::{
 };
 
 impl Engine {
+    /// Where a task would run now, and why. Nothing changes by asking.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn task_placement(&self, id: &TaskId) -> Result<TaskPlacement> {
+        core::fleet::preview::placement(&self.world, id).await
+    }
+
     /// Does what is offered.
     ///
     /// # Errors

@@ -2,7 +2,9 @@
 
 use forge_model::ids::MachineId;
 use forge_model::machine::container::ContainerConfig;
-use forge_model::machine::{DEFAULT_ROOT, Machine, MachineCaps, MachineContact, MachineKind, SshConfig};
+use forge_model::machine::{
+    DEFAULT_ROOT, Machine, MachineCaps, MachineContact, MachineKind, MachineQuota, SshConfig,
+};
 
 use crate::{
     ConflictCode, EngineError, World,
@@ -29,6 +31,8 @@ pub struct MachineChange {
     pub labels: Option<Vec<String>>,
     /// What may run there at once.
     pub caps: Option<MachineCaps>,
+    /// What may run there on one day.
+    pub quota: Option<MachineQuota>,
     /// Whether nothing new starts there.
     pub draining: Option<bool>,
 }
@@ -63,6 +67,7 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
         root: DEFAULT_ROOT.to_owned(),
         labels: Vec::new(),
         caps: MachineCaps::default(),
+        quota: MachineQuota::default(),
         draining: false,
         created_at: now,
         updated_at: now,
@@ -126,6 +131,7 @@ async fn write_machine(world: &World, mut machine: Machine, change: MachineChang
     machine.root = change.root.unwrap_or(machine.root).trim().trim_end_matches('/').to_owned();
     machine.labels = change.labels.unwrap_or(machine.labels);
     machine.caps = change.caps.unwrap_or(machine.caps);
+    machine.quota = change.quota.unwrap_or(machine.quota);
     machine.draining = change.draining.unwrap_or(machine.draining);
     machine.updated_at = world.now();
     let findings = machine.findings();

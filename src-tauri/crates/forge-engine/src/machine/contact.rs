@@ -16,7 +16,9 @@ use serde_json::{Value, json};
 use crate::{
     World,
     core::{
-        self, lent_folders,
+        self,
+        fleet::placement::{self, Candidate, WaitFor},
+        lent_folders,
         location::{asked::Asked, contacts, keeper_id::KeeperId},
         sync::locked,
     },
@@ -26,7 +28,6 @@ use crate::{
 use super::{
     clearing::{clear_up_in_turn, until_end},
     containers,
-    placement::{self, Candidate, WaitFor},
 };
 
 /// The setting of Forge as a whole that names the machines on which something is left of tasks that are not there any
@@ -108,9 +109,16 @@ fn clear_up_all_later(world: &World, machine: &MachineId) {
     });
 }
 
-/// Has somebody wait for a machine that tasks wait for, and wakes these when it can be reached.
+/// Has somebody wait for a machine that tasks wait for, and wakes these when it can be reached. That they wait is
+/// committed.
 pub(crate) fn reconnect_later(world: &World, machine: &MachineId) {
-    for asked in contacts::all_known(world, machine).into_iter().filter(Asked::is_unreachable) {
+    let away: Vec<Asked> =
+        contacts::all_known(world, machine).into_iter().filter(Asked::is_unreachable).collect();
+    if away.is_empty() {
+        // It was reached since it was looked at.
+        core::scheduler::wake_waiting(world);
+    }
+    for asked in away {
         if !locked(&world.part::<Awaited>().0).insert(asked.id.clone()) {
             continue;
         }
@@ -122,8 +130,6 @@ pub(crate) fn reconnect_later(world: &World, machine: &MachineId) {
                 () = asked.over.cancelled() => {}
             }
             locked(&world.part::<Awaited>().0).remove(&asked.id);
-            // Behind whoever is about to write that a task waits.
-            drop(world.store().write().await?);
             core::scheduler::wake_waiting(&world);
             Ok(())
         });

@@ -1,13 +1,13 @@
-//! What machines contribute: what keeps a task from starting, and what follows when the contact with one changes.
+//! What machines contribute: what follows when the contact with one changes, or tasks wait for that.
 
-use crate::core::world::features::Moments;
+use crate::core::{scheduler::wake_waiting, world::features::Moments};
 
-use super::{contact, placing};
+use super::contact;
 
 pub(crate) fn contribute(moments: &mut Moments) {
-    moments
-        .obstacle
-        .push(|world, conn, context, task| Box::pin(placing::obstacle(world, conn, context, task)));
+    moments.on_machine_awaited.push(contact::reconnect_later);
     moments.on_contact.push(|world, keeper, is_live| Box::pin(contact::changed(world, keeper, is_live)));
+    // Tasks that wait for a machine look again.
+    moments.after_contact.push(wake_waiting);
     moments.resume.push(|world| Box::pin(contact::ask_all(world)));
 }

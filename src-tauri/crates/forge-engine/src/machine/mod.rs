@@ -1,6 +1,7 @@
-//! Machines: other computers that tasks can run on, and containers. Which one a task runs on, and what follows from the contact with it.
+//! Machines: other computers that tasks can run on, and containers. What follows from the contact with one.
 //!
-//! Absent: how a machine is reached (`forge-machines`), and how programs run there (`core/location`).
+//! Absent: how a machine is reached (`forge-machines`), which one a task runs on (`core/fleet`), and how programs run there
+//! (`core/location`).
 
 mod clearing;
 pub(crate) mod command;
@@ -8,6 +9,4 @@ pub(crate) mod contact;
 pub(crate) mod containers;
 pub(crate) mod contribution;
 pub(crate) mod hosts;
-pub(crate) mod placement;
-pub(crate) mod placing;
 pub(crate) mod test;

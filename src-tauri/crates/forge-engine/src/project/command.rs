@@ -231,6 +231,8 @@ pub(crate) async fn delete_project(world: &World, id: &ProjectId, confirm: &str)
     project_changed(world, &mut tx, &row.project, "deleted").await?;
     tx.commit().await?;
     core::contexts::forget_context(world, id);
+    // The places of its tasks are free.
+    core::scheduler::wake_waiting(world);
     locked(&world.part::<RepositoryWatches>().0).remove(id);
     folders.iter().for_each(|folder| clear_own_files(folder));
     remove_folder(&world.data_dir().join("attachments").join(id.as_str())).await?;
@@ -255,9 +257,19 @@ pub(crate) async fn patch_settings(
     if !patch.is_object() {
         return Err(EngineError::invalid("settings", "must be an object"));
     }
+    change_settings(world, id, |_| patch.clone()).await
+}
+
+/// The same with a patch that depends on what the project's own settings are when it is written.
+pub(crate) async fn change_settings(
+    world: &World,
+    id: &ProjectId,
+    patch_of: impl FnOnce(&Value) -> Value + Send,
+) -> Result<(ProjectSettings, Value)> {
     let mut tx = world.store().write().await?;
     let mut row = tx.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
     let source_before = core::contexts::context(world, &mut tx, id).await?.settings.workflow_source;
+    let patch = &patch_of(&row.settings);
     merge_patch(&mut row.settings, patch);
     tidy_settings(&mut row.settings);
     // What is written now is refused where what was written once is mended.

@@ -1,5 +1,7 @@
 //! Reading files of the commits on a project's default branch.
 
+use std::collections::BTreeMap;
+
 use forge_git::{GitError, Repo};
 use forge_model::workflow::Finding;
 use forge_store::table::projects::ProjectRow;
@@ -29,6 +31,25 @@ pub(crate) async fn text_at(
     Ok(String::from_utf8(content)
         .map(Some)
         .map_err(|_| Finding::new("", format!("{file} in commit {short} is not UTF-8 text"))))
+}
+
+/// The files of a commit's root that have one of these names, with their texts: empty for what is no text, or too long.
+pub(crate) async fn root_texts(
+    repo: &Repo,
+    commit: &str,
+    names: &[&str],
+) -> Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    for (name, oid) in repo.root_files(commit).await? {
+        if names.contains(&name.as_str()) {
+            let content = match repo.blob(&oid, MAX_FILE_BYTES).await {
+                Err(GitError::TooLarge { .. }) => Vec::new(),
+                other => other?,
+            };
+            found.insert(name, String::from_utf8(content).unwrap_or_default());
+        }
+    }
+    Ok(found)
 }
 
 /// A file larger than this is none of these.

@@ -21,6 +21,7 @@ pub(crate) const END_RACE: StepSpec = StepSpec::acting(|world, s, cancel| {
 
 pub(crate) fn contribute(moments: &mut Moments) {
     moments.takes_over.push(|tx, entering| Box::pin(step::race_steps(tx, entering)));
+    moments.races.push(super::is_raced);
     moments.on_moved.push(|world, tx, moved| {
         Box::pin(async move { step::end_race_with(&mut Cx::of(world, tx), moved).await })
     });

@@ -75,6 +75,7 @@ pub(crate) async fn record_ended_entries(
             put_out(world, &mut tx, context, &entry.task_id).await?;
         }
         tx.commit().await?;
+        core::scheduler::wake_waiting(world);
         world.point("race.entry_finished");
         drop(hold);
     }

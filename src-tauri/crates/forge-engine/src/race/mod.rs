@@ -19,13 +19,13 @@ use forge_model::election::GateResult;
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionRole;
 use forge_model::ids::TaskId;
-use forge_model::inner_loop::{Competitive, MAX_STRATEGIES, Strategy, is_strategy_name};
+use forge_model::inner_loop::{Competitive, MAX_STRATEGIES, Strategy, TaskRace, is_strategy_name};
 use forge_model::offer::Verb;
 use forge_model::race::{Race, RaceEntry, RaceEntryStatus, RaceStatus};
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{ExecutionMode, HolderKind, RoleHolder};
 use forge_model::workflow::{State, StateKind};
-use forge_store::table::tasks::TaskRow;
+use forge_store::table::tasks::{QueuedTask, TaskRow};
 use forge_store::{ReadConnection, Tx};
 use serde_json::json;
 
@@ -50,8 +50,12 @@ pub(crate) fn is_entry_over(context: &ProjectContext, entry: &TaskRow) -> bool {
 impl ProjectContext {
     /// How a task of its project is raced; none when it is not.
     pub(crate) fn race_of(&self, task: &TaskRow) -> Option<Competitive> {
-        let own = task.race.as_ref().filter(|race| race.enabled)?;
-        Some(self.settings.inner_loop.race_of(own)).filter(|race| race.enabled)
+        task.race.as_ref().and_then(|own| self.race_by(own))
+    }
+
+    /// The race that a task's own settings ask for, if the project has races.
+    fn race_by(&self, own: &TaskRace) -> Option<Competitive> {
+        Some(self.settings.inner_loop.race_of(own)).filter(|race| own.enabled && race.enabled)
     }
 }
 
@@ -77,19 +81,32 @@ pub(crate) async fn enters_race(
     task: &TaskRow,
     state: &State,
 ) -> Result<bool> {
-    let works = state.kind == StateKind::Active && state.role.is_some();
-    let is_work = context.workflow.work_state().is_some_and(|work| work.name == state.name);
-    if !works || !is_work || is_entry(task) {
+    if !is_raced_in(context, state) || is_entry(task) {
         return Ok(false);
     }
     let last = conn.races().last(&task.id).await?.map(|race| race.status);
-    Ok(match last {
+    Ok(races_after(last, || context.race_of(task).is_some()))
+}
+
+/// The same of a task in the queue.
+pub(crate) fn is_raced(context: &ProjectContext, task: &QueuedTask, state: &State) -> bool {
+    let asks = || task.race.as_ref().is_some_and(|race| context.race_by(race).is_some());
+    is_raced_in(context, state) && !task.is_entry && races_after(task.last_race, asks)
+}
+
+fn is_raced_in(context: &ProjectContext, state: &State) -> bool {
+    let works = state.kind == StateKind::Active && state.role.is_some();
+    works && context.workflow.work_state().is_some_and(|work| work.name == state.name)
+}
+
+fn races_after(last: Option<RaceStatus>, asks: impl FnOnce() -> bool) -> bool {
+    match last {
         // Once there is a winner, its work is gone on with.
         Some(RaceStatus::Promoted) => false,
         // One that was begun is ended, whatever the settings say since.
         Some(RaceStatus::Decided) => true,
-        _ => context.race_of(task).is_some(),
-    })
+        _ => asks(),
+    }
 }
 
 /// Who races: as the task or the project says, else every enabled agent, of many the first [`MAX_STRATEGIES`].

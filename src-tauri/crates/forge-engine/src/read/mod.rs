@@ -6,7 +6,7 @@ pub(crate) mod view;
 #[cfg(test)]
 pub(crate) mod view_tests;
 
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf};
 
 use forge_agents::LogReader;
 use forge_git::{DiffPage, Worktree};
@@ -64,10 +64,32 @@ pub(crate) async fn task_by_number(world: &World, project: &ProjectId, number: u
     view::view_one(world, &mut conn, row).await
 }
 
-/// Tasks that need the person, oldest first.
+/// Tasks that need the person, what waits longest first: those that ask for them, and those in states where nothing
+/// happens by itself.
 pub(crate) async fn attention(world: &World, limit: u32) -> Result<Vec<Task>> {
     let mut conn = world.store().read().await?;
-    let rows = conn.tasks().attention(limit).await?;
+    let mut rows = conn.tasks().attention(limit).await?;
+    let asking: HashSet<TaskId> = rows.iter().map(|row| row.id.clone()).collect();
+    for project in conn.projects().list().await? {
+        let context = match core::contexts::context(world, &mut conn, &project.project.id).await {
+            Ok(context) => context,
+            // Another project's tasks still need the person; this one is told where it is opened. This is asked after
+            // every change of a task.
+            Err(error) => {
+                let project = &project.project.id;
+                tracing::debug!(%project, %error, "failed to look for tasks that are moved on by hand");
+                continue;
+            }
+        };
+        let states = context.workflow.states.iter().filter(|state| state.is_by_hand());
+        let states: Vec<&str> = states.map(|state| state.name.as_str()).collect();
+        if !states.is_empty() {
+            let resting = conn.tasks().at_rest(&project.project.id, &states, limit).await?;
+            rows.extend(resting.into_iter().filter(|row| !asking.contains(&row.id)));
+        }
+    }
+    rows.sort_by_key(|row| (row.status_since, row.number));
+    rows.truncate(limit.try_into().unwrap_or(usize::MAX));
     view::view(world, &mut conn, rows).await
 }
 

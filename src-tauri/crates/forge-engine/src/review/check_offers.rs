@@ -6,18 +6,15 @@ use forge_git::{GitError, Repo};
 use forge_model::check_offer::CheckOffer;
 use forge_model::ids::ProjectId;
 use forge_model::loop_status::Subsystem;
-use forge_reading::check_offer::{FILES, RootFiles, check_offers};
+use forge_reading::check_offer::{FILES, check_offers};
 use serde_json::json;
 
 use crate::{
     EngineError, World,
     core::{self, context::ProjectContext},
     error::Result,
-    project::{self, command::expand_home},
+    project::{self, command::expand_home, files::root_texts},
 };
-
-/// The largest file that is read.
-const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// The checks that a project is offered: nothing where that is off, or where it has checks.
 pub(crate) async fn offered_checks(world: &World, id: &ProjectId) -> Result<Vec<CheckOffer>> {
@@ -73,16 +70,5 @@ async fn offers_of(repo: &Repo, branch: &str) -> Result<Vec<CheckOffer>> {
     let Some(commit) = repo.resolve(&format!("refs/heads/{branch}")).await? else {
         return Err(EngineError::invalid("default_branch", format!("no branch `{branch}`")));
     };
-    let mut files = RootFiles::new();
-    for (name, oid) in repo.root_files(&commit).await? {
-        if !FILES.contains(&name.as_str()) {
-            continue;
-        }
-        let content = match repo.blob(&oid, MAX_FILE_BYTES).await {
-            Err(GitError::TooLarge { .. }) => Vec::new(),
-            other => other?,
-        };
-        files.insert(name, String::from_utf8(content).unwrap_or_default());
-    }
-    Ok(check_offers(&files))
+    Ok(check_offers(&root_texts(repo, &commit, FILES).await?))
 }

@@ -6,8 +6,7 @@ use crate::core::{
     world::features::{Guard, Moments, StepSpec},
 };
 
-pub(crate) const ADMIT: StepSpec =
-    StepSpec::instant(|world, tx, s, effects| Box::pin(dispatch::admit(world, tx, s, effects)));
+pub(crate) const ADMIT: StepSpec = StepSpec::acting(|world, s, _| Box::pin(dispatch::admit(world, s)));
 
 pub(crate) const RESTART: StepSpec =
     StepSpec::instant(|world, tx, s, effects| Box::pin(dispatch::restart(world, tx, s, effects)));

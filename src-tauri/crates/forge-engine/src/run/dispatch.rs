@@ -1,5 +1,8 @@
 //! Starting agents: taking a place, recording the run, and restarting after a conflict or a failure.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use forge_model::actor::Cause;
 use forge_model::agent::Agent;
 use forge_model::budget::BudgetKind;
@@ -9,7 +12,6 @@ use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
 use forge_model::ids::ExecutionId;
 use forge_model::log::EntryKind;
 use forge_model::task::AnnotationType;
-use forge_model::words::dollars;
 use forge_model::workflow::StateKind;
 use forge_model::workspace::WorkspaceStatus;
 use forge_store::Tx;
@@ -20,13 +22,14 @@ use crate::{
     World,
     core::{
         self,
+        admission::Looked,
         again::re_enter,
         block_reason::BlockReason,
         entry::corrupt_step,
         lineage::audits,
         moves::{EntryInput, Move},
         retry_budget,
-        world::step::{Effect, End, Stepping},
+        world::step::{Effect, End, Finding, Stepping},
     },
     cost,
     error::Result,
@@ -37,25 +40,35 @@ use crate::{
 /// How many earlier corrections a prompt carries; older ones are in the history, not in the prompt.
 const CORRECTIONS_CARRIED: usize = 3;
 
+/// Decides whether the task is next for a place of its agent, where the scheduler's pass does not.
+pub(crate) async fn admit(world: &World, s: &Stepping) -> Result<End> {
+    let looked = core::admission::look(world, &s.task.id).await?;
+    Ok(End::Found(Arc::new(Admission(looked))))
+}
+
 /// Gives the task a place of its agent, or lets it wait for one.
-pub(crate) async fn admit(
-    world: &World,
-    tx: &mut Tx,
-    s: &Stepping,
-    effects: &mut Vec<Effect>,
-) -> Result<End> {
-    let Some(agent) = core::scheduler::agent_for(tx, &s.context, &s.task).await? else {
-        return Ok(End::skipped("the role has no agent"));
-    };
-    if earlier_pass_stands(s) {
-        return Ok(End::skipped("the earlier result still applies"));
+struct Admission(Looked);
+
+#[async_trait]
+impl Finding for Admission {
+    async fn decide(
+        &self,
+        world: &World,
+        tx: &mut Tx,
+        s: &mut Stepping,
+        effects: &mut Vec<Effect>,
+    ) -> Result<End> {
+        // A place that was given meanwhile would be kept for nobody.
+        let Some(agent) = core::admission::agent_for(tx, &s.context, &s.task).await? else {
+            core::admission::needs_no_place(tx, &s.task.id, effects).await?;
+            return Ok(End::skipped("the role has no agent"));
+        };
+        if earlier_pass_stands(s) {
+            core::admission::needs_no_place(tx, &s.task.id, effects).await?;
+            return Ok(End::skipped("the earlier result still applies"));
+        }
+        core::admission::take_place(world, tx, s, (&agent, self.0.clone()), effects).await
     }
-    let end = core::scheduler::take_place(world, tx, s, &agent).await?;
-    if matches!(end, End::Ok(_)) {
-        // Whoever stood behind this one may find another place free.
-        effects.push(Effect::WakeWaiting);
-    }
-    Ok(end)
 }
 
 /// Records an execution of the agent that holds the state's role; its process starts after the commit.
@@ -68,7 +81,8 @@ pub(crate) async fn dispatch(
     let Some(state) = s.context.workflow.state(&s.task.status) else {
         return Ok(End::skipped("no such state"));
     };
-    let Some(agent) = core::scheduler::agent_for(tx, &s.context, &s.task).await? else {
+    let Some(agent) = core::admission::agent_for(tx, &s.context, &s.task).await? else {
+        core::admission::needs_no_place(tx, &s.task.id, effects).await?;
         return Ok(End::skipped(format!(
             "the role {} has no agent",
             state.role.as_deref().unwrap_or("of this state")
@@ -78,6 +92,7 @@ pub(crate) async fn dispatch(
         StateKind::Active => ExecutionRole::Coder,
         StateKind::Gate if state.plans() => ExecutionRole::Planner,
         StateKind::Gate if earlier_pass_stands(s) => {
+            core::admission::needs_no_place(tx, &s.task.id, effects).await?;
             return Ok(End::skipped("the earlier result still applies"));
         }
         StateKind::Gate => ExecutionRole::Reviewer,
@@ -90,16 +105,20 @@ pub(crate) async fn dispatch(
     };
     let workspace = tx.workspaces().last(&s.task.id).await?;
     let Some(workspace) = workspace.filter(|workspace| workspace.status == WorkspaceStatus::Active) else {
-        tx.slots_mut().release(&s.task.id).await?;
-        effects.push(Effect::WakeWaiting);
+        core::admission::needs_no_place(tx, &s.task.id, effects).await?;
         return Ok(End::skipped("no workspace"));
     };
     if let Some(open) = tx.executions().open(Some(std::slice::from_ref(&s.task.id))).await?.first() {
         return Ok(End::Ok(Some(format!("run {} is already active", open.execution.id))));
     }
-    if tx.slots().holder(&s.task.id).await?.is_none() {
-        // It was on hold since it had one.
-        let place = core::scheduler::take_place(world, tx, s, &agent).await?;
+    let is_good = match tx.slots().of(&s.task.id).await? {
+        Some(place) => core::admission::is_place_good(world, tx, s, &place).await?,
+        None => false,
+    };
+    if !is_good {
+        // Since it had one it was on hold, its role changed hands, or its agent or project was paused.
+        core::admission::needs_no_place(tx, &s.task.id, effects).await?;
+        let place = core::admission::take_place_again(world, tx, s, &agent, effects).await?;
         if !matches!(place, End::Ok(_)) {
             return Ok(place);
         }
@@ -112,8 +131,7 @@ pub(crate) async fn dispatch(
         .transpose()
         .map_err(corrupt_step)?
         .unwrap_or_default();
-    if let Some((_, limit, None)) = cost::meter::cost_reached(world, tx, &s.context, &s.task).await? {
-        let message = format!("its runs have reached the task's limit of {}", dollars(limit));
+    if let Some(message) = cost::meter::own_limit_reached(world, tx, &s.context, &s.task).await? {
         return Ok(End::Block(BlockReason::new(AnnotationType::ExecutorFailed, message)));
     }
     let previous = match role {
@@ -123,6 +141,7 @@ pub(crate) async fn dispatch(
     let session = super::sessions::session_for(tx, s, &agent, role, previous.as_ref(), &input).await?;
     let turn = if input.subtask_turn {
         let Some(part) = subtask::turns::begin_turn(world, tx, s).await? else {
+            effects.push(Effect::WakeWaiting);
             return Ok(End::skipped("no ordered subtask is open"));
         };
         Some(part)

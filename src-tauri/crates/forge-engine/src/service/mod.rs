@@ -11,14 +11,14 @@
 //! - A service holds neither the lock of the worktree nor its git directory: it runs beside agents and checks, and in a
 //!   sandbox it cannot change the repository.
 //!
-//! Absent: services of tasks whose worktree is on another machine or in a container; ports other than the task's own;
-//! a way for runs to start one.
+//! Absent: services of tasks whose worktree is on another machine or in a container; ports other than the task's own.
 
 pub(crate) mod command;
 pub(crate) mod contribution;
 mod ends;
 mod follow;
 pub(crate) mod limit;
+pub(crate) mod offers;
 mod policy;
 mod prepared;
 mod probe;

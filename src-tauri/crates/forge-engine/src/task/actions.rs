@@ -390,7 +390,7 @@ async fn stop_waiting(
     context: &ProjectContext,
     task: &mut TaskRow,
 ) -> Result<()> {
-    let agent = match core::scheduler::agent_for(tx, context, task).await? {
+    let agent = match core::admission::agent_for(tx, context, task).await? {
         Some(agent) => Some(agent.id),
         None => {
             let role = context.work_role().unwrap_or_default();

@@ -14,7 +14,7 @@ use forge_store::table::tasks::TaskRow;
 use serde_json::{Value, json};
 
 use crate::{
-    ConflictCode, EngineError, World,
+    ConflictCode, EngineError, Work, World,
     core::{
         self,
         context::{ProjectContext, is_closed, task_folder},
@@ -205,7 +205,12 @@ pub(crate) async fn assign(
     }
     let before = tx.roles().holder(id, role).await?;
     if before != holder {
-        if run::running::is_running(world, id) && context.work_role() == Some(role) {
+        // A run that was recorded is started whoever holds the role by then. An engine that does no work has no such runs:
+        // what a kill left is settled by the next one that works.
+        let runs = run::running::is_running(world, id)
+            || (world.inner.config.work != Work::Nothing
+                && !tx.executions().open(Some(std::slice::from_ref(id))).await?.is_empty());
+        if runs && context.work_role() == Some(role) {
             return Err(EngineError::conflict(
                 ConflictCode::TaskOpen,
                 "its agent is running: stop it before you reassign the role",

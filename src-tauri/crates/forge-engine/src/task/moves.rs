@@ -1,14 +1,15 @@
 //! Moving tasks by hand: drags, transitions, claims, holds and undo.
 
 use forge_model::actor::{Actor, Via};
+use forge_model::agent::Agent;
 use forge_model::event::EventType;
-use forge_model::ids::TaskId;
+use forge_model::ids::{AgentId, TaskId};
 use forge_model::review::{Review, ReviewStatus};
 use forge_model::task::{AnnotationType, HolderKind, RoleHolder, Task, WaitReason};
 use forge_model::transition::StepKind;
 use forge_model::workflow::{Action, State, StateKind};
 use forge_store::Tx;
-use forge_store::table::tasks::TaskRow;
+use forge_store::table::{slots::SlotCount, tasks::TaskRow};
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
         self,
         block_reason::BlockReason,
         context::ProjectContext,
+        fleet::waiting,
         lineage::is_ordered,
         moves::Move,
         prerequisites::{named, open_prerequisites},
@@ -163,6 +165,7 @@ pub(crate) async fn undo_move(world: &World, actor: Actor, id: &TaskId) -> Resul
     mv.keeps_pass = true;
     core::transition::apply(world, &mut tx, &context, &mut task, mv).await?;
     tx.commit().await?;
+    core::scheduler::wake_waiting(world);
     Ok(())
 }
 
@@ -172,6 +175,10 @@ pub(crate) async fn claim(world: &World, actor: Actor, id: &TaskId, request: Cla
     let conflict = EngineError::conflict;
     core::worktree_lock::refuse_locked(world, id, if_locked).await?;
     let redirect = ask_guards_of_claim(world, &actor, id, version).await?;
+    let asked = match (&holder.id, queue) {
+        (Some(agent), false) => asked_by_others(world, agent, id).await?,
+        _ => (0, 0),
+    };
     let _hold = core::workers::hold(world, id).await;
     let mut tx = world.store().write().await?;
     let (mut task, context) = core::load::load_own(world, &mut tx, id, version).await?;
@@ -204,14 +211,8 @@ pub(crate) async fn claim(world: &World, actor: Actor, id: &TaskId, request: Cla
             let who = if agent.paused { agent.name.as_str() } else { "the project" };
             return Err(conflict(ConflictCode::Paused, format!("{who} is paused: resume it first")));
         }
-        if !queue {
-            let (of_agent, of_project) = tx.slots().spoken_for(agent_id, &task.project_id, id).await?;
-            let limited = tx.limits().of(agent_id).await?.is_some_and(|until| until > world.now());
-            let full = of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent;
-            if full || limited {
-                let message = format!("{} is busy", agent.name);
-                return Err(conflict(ConflictCode::AgentBusy, message));
-            }
+        if !queue && is_busy(world, &mut tx, &context, &task, (&agent, asked)).await? {
+            return Err(conflict(ConflictCode::AgentBusy, format!("{} is busy", agent.name)));
         }
     }
     fill_claimed_roles(world, &mut tx, &context, &task, (&target, &role), &holder).await?;
@@ -221,6 +222,32 @@ pub(crate) async fn claim(world: &World, actor: Actor, id: &TaskId, request: Cla
     tx.commit().await?;
     world.point("claim.committed");
     Ok(())
+}
+
+/// Whether an agent has no place for a task, beside those that others have or ask for.
+async fn is_busy(
+    world: &World,
+    tx: &mut Tx,
+    context: &ProjectContext,
+    task: &TaskRow,
+    (agent, asked): (&Agent, (u32, u32)),
+) -> Result<bool> {
+    let taken = tx.slots().counts_beside(&task.id, &agent.id, &task.project_id, None).await?;
+    let count = |is_meant: &dyn Fn(&SlotCount) -> bool| {
+        taken.iter().filter(|slot| is_meant(slot)).map(|slot| slot.count).sum::<u32>()
+    };
+    let of_agent = asked.0 + count(&|slot| slot.agent_id == agent.id);
+    let of_project = asked.1 + count(&|slot| slot.project_id == task.project_id);
+    let is_limited = tx.limits().of(&agent.id).await?.is_some_and(|until| until > world.now());
+    Ok(is_limited || of_agent >= agent.max_concurrent || of_project >= context.settings.max_concurrent)
+}
+
+/// How many places of an agent and of the task's project others ask for. Read before anything is written: how many tasks
+/// ask does not matter to the transaction.
+async fn asked_by_others(world: &World, agent: &AgentId, id: &TaskId) -> Result<(u32, u32)> {
+    let mut conn = world.store().read().await?;
+    let (task, _) = core::load::load(world, &mut conn, id, None).await?;
+    waiting::asked_by_others(world, &mut conn, (agent, &task.project_id), id).await
 }
 
 /// One task as people see it.

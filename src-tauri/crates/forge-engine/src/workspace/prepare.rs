@@ -8,11 +8,15 @@ use std::path::Path;
 
 use forge_agents::{LogWriter, log::DEFAULT_CAP_BYTES};
 use forge_git::Repo;
+use forge_model::agent::Agent;
 use forge_model::event::EventType;
+use forge_model::ids::MachineId;
 use forge_model::machine::MachineKind;
 use forge_model::merge::MergeStatus;
-use forge_model::task::{AnnotationType, Waiting};
+use forge_model::task::AnnotationType;
+use forge_model::transition::StepKind;
 use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -20,14 +24,14 @@ use crate::{
     EngineError, World,
     core::{
         self,
+        admission::Looked,
         block_reason::BlockReason,
         context::{backup_prefix, task_branch},
         location::Location,
         worktree_lock::WorkspaceHold,
-        world::step::{End, Stepping},
+        world::step::{Effect, End, Stepping},
     },
     error::Result,
-    machine,
     program::{self},
     trust,
     workspace::{
@@ -117,7 +121,7 @@ async fn have_workspace(
     };
     let workspace = match placed(world, s, workspace).await? {
         Ok(workspace) => workspace,
-        Err(waiting) => return Ok(End::Wait(waiting)),
+        Err(end) => return Ok(end),
     };
     let log_id = format!("setup-{}", workspace.id);
     let lock = core::worktree_lock::lock_workspace(world, &s.task.id, &workspace, &log_id, cancel).await?;
@@ -142,22 +146,91 @@ async fn have_workspace(
     ready(world, s, workspace, recovered, restarted).await
 }
 
-/// The record with the machine that the worktree is made on. It keeps the one that it has.
-async fn placed(
+/// The record with the machine that the worktree is made on: the one that the task was given its place on.
+pub(crate) async fn placed(
     world: &World,
     s: &Stepping,
     workspace: Workspace,
-) -> Result<std::result::Result<Workspace, Waiting>> {
-    // Chosen and written in one go: two tasks do not get the same last place.
-    let mut tx = world.store().write().await?;
-    let machine_id = match machine::placing::place(world, &mut tx, &s.context, &s.task).await? {
-        Ok(machine_id) => machine_id,
-        Err(waiting) => return Ok(Err(waiting)),
+) -> Result<std::result::Result<Workspace, End>> {
+    // Without a place of an agent, nobody else is kept off the machine that is chosen.
+    let alone = match agent_of_step(world, s).await? {
+        Some(_) => Looked::Nothing,
+        None => core::admission::place_without_agent(world, s).await?,
     };
-    let placed = Workspace { machine_id, ..workspace };
-    tx.workspaces_mut().put(&placed, world.now()).await?;
+    let mut effects = Vec::new();
+    let mut tx = world.store().write().await?;
+    let placed = match place(world, &mut tx, s, alone, &mut effects).await? {
+        Ok(machine_id) => {
+            let placed = Workspace { machine_id, ..workspace };
+            tx.workspaces_mut().put(&placed, world.now()).await?;
+            Ok(placed)
+        }
+        // Written here and not later: whoever frees a place from now on finds the task waiting.
+        Err(end) => Err(end_at_once(world, &mut tx, s, end, &mut effects).await?),
+    };
     tx.commit().await?;
-    Ok(Ok(placed))
+    core::follow::act(world, effects);
+    Ok(placed)
+}
+
+/// The agent that is to start after this step: none after a race, whose winner has done the work.
+async fn agent_of_step(world: &World, s: &Stepping) -> Result<Option<Agent>> {
+    if s.step.kind != StepKind::PrepareWorkspace {
+        return Ok(None);
+    }
+    let mut conn = world.store().read().await?;
+    match conn.steps().is_for_agent(&s.step).await? {
+        true => core::admission::agent_for(&mut conn, &s.context, &s.task).await,
+        false => Ok(None),
+    }
+}
+
+/// The machine of the task's place, none for this computer. A place whose machine cannot run the task any more goes to
+/// others, and the task waits for another one. Where no agent starts, it is the machine that was chosen.
+async fn place(
+    world: &World,
+    tx: &mut Tx,
+    s: &Stepping,
+    alone: Looked,
+    effects: &mut Vec<Effect>,
+) -> Result<std::result::Result<Option<MachineId>, End>> {
+    let agent = core::admission::agent_for(tx, &s.context, &s.task).await?;
+    let slot = tx.slots().of(&s.task.id).await?;
+    if let (Some(agent), Some(slot)) = (&agent, slot) {
+        if core::admission::is_place_good(world, tx, s, &slot).await? {
+            return Ok(Ok(slot.machine_id));
+        }
+        return core::admission::give_back(world, tx, s, (agent, &slot), effects).await.map(Err);
+    }
+    Ok(match (alone, agent) {
+        (Looked::Next(chosen), _) => Ok(chosen.machine),
+        (Looked::Waits(waiting, again), _) => {
+            effects.extend(again.into_iter().map(Effect::from));
+            Err(End::Wait(waiting))
+        }
+        (Looked::Nothing, Some(agent)) => Err(core::admission::stand_in_line(&agent, effects)),
+        // Its agent left meanwhile.
+        (Looked::Nothing, None) => {
+            effects.push(Effect::Kick(s.task.id.clone()));
+            Err(End::Interrupted)
+        }
+    })
+}
+
+/// Writes the end of the step in this transaction, unless the task was moved meanwhile.
+async fn end_at_once(
+    world: &World,
+    tx: &mut Tx,
+    s: &Stepping,
+    end: End,
+    effects: &mut Vec<Effect>,
+) -> Result<End> {
+    let step = tx.steps().next(&s.task.id).await?.filter(|step| step.id == s.step.id);
+    let (Some(mut step), Some(mut task)) = (step, tx.tasks().get(&s.task.id).await?) else {
+        return Ok(End::Interrupted);
+    };
+    let go_on = core::outcome::record(world, tx, &s.context, &mut task, &mut step, end, effects).await?;
+    Ok(End::Written(go_on))
 }
 
 /// A task that is opened again after its commits were merged as other ones begins at its target: on its old branch

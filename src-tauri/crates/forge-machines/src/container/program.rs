@@ -73,7 +73,10 @@ pub(super) fn fault_of(kind: EngineKind, errors: &str) -> Option<ContainerFault>
 /// Whether an error says that there is no such container.
 pub(super) fn is_unknown(errors: &str) -> bool {
     let errors = errors.to_lowercase();
-    errors.contains("no such container") || errors.contains("no container with name or id")
+    // Docker says the last one of a container that it is about to remove.
+    ["no such container", "no container with name or id", "marked for removal"]
+        .iter()
+        .any(|said| errors.contains(said))
 }
 
 /// The last line that says something, without what every error begins with.

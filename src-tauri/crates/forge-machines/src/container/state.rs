@@ -72,6 +72,8 @@ pub(super) fn look_of(name: &str, told: &Value) -> Look {
     let name = || name.to_owned();
     match state["Status"].as_str().unwrap_or_default() {
         "running" => Look::Ready,
+        // It cannot be started any more.
+        "removing" => Look::Gone { fault: ContainerFault::Gone { name: name() } },
         "created" | "configured" | "initialized" => Look::Pending,
         _ if state["OOMKilled"].as_bool() == Some(true) => {
             let bytes = told["HostConfig"]["Memory"].as_u64().filter(|bytes| *bytes > 0);
@@ -113,6 +115,7 @@ mod tests {
             |state: Value| look_of("c", &json!({ "State": state, "HostConfig": { "Memory": 67_108_864 } }));
         assert_eq!(look(json!({ "Status": "running" })), Look::Ready);
         assert_eq!(look(json!({ "Status": "created", "ExitCode": 0 })), Look::Pending);
+        assert!(matches!(look(json!({ "Status": "removing" })), Look::Gone { .. }));
         let killed = look(json!({ "Status": "exited", "OOMKilled": true, "ExitCode": 137 }));
         let Look::Stopped { fault } = killed else { panic!("{killed:?}") };
         assert!(fault.to_string().ends_with("its memory limit of 64 MiB."), "{fault}");

@@ -32,10 +32,13 @@ impl Containers {
         let image = self.image().await?;
         match self.inspected_container(&name).await?.map(|told| look_of(&name, &told)) {
             Some(Look::Ready) => {}
-            Some(Look::Stopped { .. }) => self.start(&name).await?,
+            Some(Look::Stopped { .. }) => match self.start(&name).await {
+                Err(ContainerFault::Gone { .. }) => self.make(&name, task, &image).await?,
+                started => started?,
+            },
             found => {
                 if found.is_some() {
-                    // Its making was cut short: nothing ever ran in it.
+                    // Its making was cut short, or its removal was.
                     self.remove(&name).await?;
                 }
                 self.make(&name, task, &image).await?;
@@ -144,6 +147,10 @@ impl Containers {
         let done = self.run("start a container", ["start", "--", name], MAKES_WITHIN).await?;
         if done.is_good() {
             return Ok(());
+        }
+        if is_unknown(&done.err) {
+            // It was removed since it was looked at.
+            return Err(ContainerFault::Gone { name: name.to_owned() });
         }
         Err(self.fault(&done, |said| ContainerFault::NotStarted { name: name.to_owned(), said }))
     }

@@ -1,5 +1,7 @@
 //! The four verbs: each can be repeated, and says what is.
 
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
 use forge_machines::{
     ContainerFault, Fault, StepName,
     container::{Containers, Look},
@@ -39,6 +41,32 @@ async fn verbs_can_be_repeated_and_container_that_stopped_keeps_its_files() {
     containers.release("t").await.unwrap();
     containers.release_named(&listed[1].name).await.unwrap();
     assert_eq!(containers.list().await.unwrap(), []);
+    podman.close().unwrap();
+}
+
+#[tokio::test]
+async fn container_that_is_removed_just_before_it_starts_is_gone_and_can_be_made_again() {
+    let Some(podman) = Podman::rootful() else { return };
+    let mut setup = podman.setup(podman.config());
+    let (removes, real) = (podman.folder.path().join("removes"), podman.program());
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" != start ] || {0} rm --force --time 0 \"$3\"\nexec {0} \"$@\"\n",
+        real.display()
+    );
+    fs::write(&removes, script).unwrap();
+    fs::set_permissions(&removes, fs::Permissions::from_mode(0o755)).unwrap();
+    setup.programs.podman = removes.into();
+    let containers = Containers::open(setup).await.unwrap();
+    let name = containers.name("t");
+    containers.allocate("t").await.unwrap();
+    podman.podman(&["kill", &name]).unwrap();
+    let fault = containers.machine("t").connect().await.unwrap_err();
+    assert!(matches!(fault, Fault::Container(ContainerFault::Gone { .. })), "{fault:?}");
+    containers.allocate("t").await.unwrap();
+    podman.podman(&["kill", &name]).unwrap();
+    containers.allocate("t").await.unwrap();
+    assert_eq!(containers.look("t").await.unwrap(), Look::Ready);
+    containers.release("t").await.unwrap();
     podman.close().unwrap();
 }
 

@@ -79,9 +79,9 @@ fn conductor_scripts() {
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
     replaced `CONDUCTOR_ROOT_PATH` with `FORGE_REPO_PATH`
     `npm install; cp $CONDUCTOR_ROOT_PATH/.env .env; echo $CONDUCTOR_DEFAULT_BRANCH $MY_CONDUCTOR_PORT` reads `CONDUCTOR_DEFAULT_BRANCH`, which Forge does not set
-    skipped `scripts.run` (npm run dev --port $CONDUCTOR_PORT): Forge does not start servers of the project
+    `scripts.run` (npm run dev --port $CONDUCTOR_PORT) is suggested as a service
     skipped `scripts.archive` (./script/archive.sh): Forge runs nothing when it removes a worktree; use lifecycle hooks on on_task_done and on_task_cancel
-    skipped `runScriptMode` (concurrent): Forge does not start servers of the project
+    skipped `runScriptMode` (concurrent): services of different tasks run side by side
     skipped `enterpriseDataPrivacy` (true): Forge has no services to send data to
     Conductor runs scripts with zsh, Forge with the project's shell
     ");
@@ -103,7 +103,7 @@ fn superset_commands_and_their_scripts() {
     );
     insta::assert_snapshot!(imported.notes.join("\n"), @r"
     variables of Superset are set for its scripts
-    skipped `run` (./run.sh): Forge does not start servers of the project
+    `run` (./run.sh) is suggested as a service
     skipped `cwd`: Superset has no such key
     ");
 }

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use forge_model::budget::BudgetKind;
 use forge_model::correction::Correction;
 use forge_model::execution::{CostSource, Execution, ExecutionRole, Usage};
-use forge_model::ids::{ExecutionId, MachineId, ProjectId, TaskId};
+use forge_model::ids::{ExecutionId, MachineId, TaskId};
 use forge_model::sandbox::SandboxReport;
-use forge_model::time::Timestamp;
 use serde_json::Value;
 use sqlx::{QueryBuilder, Row as _, Sqlite, sqlite::SqliteRow};
 
@@ -15,6 +14,8 @@ use crate::{
     StoreError,
     row::{Columns, json, json_opt, push_list},
 };
+
+mod days;
 
 handles!(executions() -> Executions, executions_mut() -> ExecutionsMut);
 
@@ -178,30 +179,6 @@ impl Executions<'_> {
         Columns(&row).int("n")
     }
 
-    /// What the runs of a project that began at `since` or later have cost in micro-dollars, as far as that is known,
-    /// without the run `but`.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub async fn cost_since(
-        &mut self,
-        project: &ProjectId,
-        since: Timestamp,
-        but: Option<&ExecutionId>,
-    ) -> Result<u64, StoreError> {
-        let row = sqlx::query(
-            "SELECT coalesce(sum(json_extract(x.usage, '$.cost_micro_usd')), 0) AS n
-             FROM executions x JOIN tasks t ON t.id = x.task_id
-             WHERE x.started_at >= ?2 AND t.project_id = ?1 AND x.id IS NOT ?3",
-        )
-        .bind(project.as_str())
-        .bind(since.0)
-        .bind(but.map(ExecutionId::as_str))
-        .fetch_one(&mut *self.conn)
-        .await?;
-        Columns(&row).int("n")
-    }
-
     /// How many runs were paid from the execution budget, each after its task's boundary.
     ///
     /// # Errors
@@ -339,19 +316,6 @@ impl ExecutionsMut<'_> {
         sqlx::query("UPDATE executions SET sandbox = ?2 WHERE id = ?1")
             .bind(id.as_str())
             .bind(json(report)?)
-            .execute(self.tx.sqlite())
-            .await?;
-        Ok(())
-    }
-
-    /// Writes down the machine that an execution runs on.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub async fn set_machine(&mut self, id: &ExecutionId, machine: &MachineId) -> Result<(), StoreError> {
-        sqlx::query("UPDATE executions SET machine_id = ?2 WHERE id = ?1")
-            .bind(id.as_str())
-            .bind(machine.as_str())
             .execute(self.tx.sqlite())
             .await?;
         Ok(())

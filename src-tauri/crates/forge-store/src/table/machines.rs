@@ -56,9 +56,9 @@ impl MachinesMut<'_> {
     /// When its name is taken, or it cannot be written.
     pub async fn put(&mut self, machine: &Machine) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO machines (id, name, kind, config, root, labels, caps, draining, created_at, updated_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-             ON CONFLICT (id) DO UPDATE SET name = ?2, kind = ?3, config = ?4, root = ?5, labels = ?6, caps = ?7, draining = ?8, updated_at = ?10",
+            "INSERT INTO machines (id, name, kind, config, root, labels, caps, draining, created_at, updated_at, quota)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             ON CONFLICT (id) DO UPDATE SET name = ?2, kind = ?3, config = ?4, root = ?5, labels = ?6, caps = ?7, draining = ?8, updated_at = ?10, quota = ?11",
         )
         .bind(machine.id.as_str())
         .bind(&machine.name)
@@ -70,6 +70,7 @@ impl MachinesMut<'_> {
         .bind(machine.draining)
         .bind(machine.created_at.0)
         .bind(machine.updated_at.0)
+        .bind(json(&machine.quota)?)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -110,6 +111,7 @@ fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
         root: c.text("root")?,
         labels: c.json("labels")?,
         caps: c.json("caps")?,
+        quota: c.json("quota")?,
         draining: c.flag("draining")?,
         created_at: c.time("created_at")?,
         updated_at: c.time("updated_at")?,
@@ -124,7 +126,7 @@ fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
 #[cfg(test)]
 mod tests {
     use forge_model::execution::ExecutionStatus;
-    use forge_model::machine::{MachineCaps, SshConfig};
+    use forge_model::machine::{MachineCaps, MachineQuota, SshConfig};
     use forge_model::time::Timestamp;
     use forge_model::workspace::{Workspace, WorkspaceStatus};
 
@@ -148,6 +150,7 @@ mod tests {
             root: "~/.forge".to_owned(),
             labels: vec!["gpu".to_owned()],
             caps: MachineCaps { runs: Some(2) },
+            quota: MachineQuota { runs_per_day: Some(9), micro_usd_per_day: None },
             draining: false,
             created_at: Timestamp(1),
             updated_at: Timestamp(1),
@@ -221,7 +224,5 @@ mod tests {
         assert_eq!(counts, [(0, 0), (2, 1)], "by name: attic, box");
         let tasks = tx.workspaces().tasks_on(&"m".into()).await.unwrap();
         assert_eq!(tasks.into_iter().map(|task| task.id.0).collect::<Vec<_>>(), ["t"]);
-        tx.executions_mut().set_machine(&"d".into(), &"n".into()).await.unwrap();
-        assert_eq!(tx.machines().get(&"n".into()).await.unwrap().unwrap().runs, 1);
     }
 }

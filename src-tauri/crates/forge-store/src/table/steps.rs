@@ -86,6 +86,24 @@ impl StepRow {
 }
 
 impl Steps<'_> {
+    /// Whether a step is part of an agent's start: of its move, a step that gives a place goes before it, and no race comes
+    /// between.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn is_for_agent(&mut self, step: &StepRow) -> Result<bool, StoreError> {
+        let row = sqlx::query(
+            "SELECT kind FROM steps WHERE transition_seq IS ?2 AND task_id = ?1 AND id <= ?3 AND kind IN ('admit', 'race')
+             ORDER BY id DESC LIMIT 1",
+        )
+        .bind(step.task_id.as_str())
+        .bind(step.transition_seq)
+        .bind(step.id)
+        .fetch_optional(&mut *self.conn)
+        .await?;
+        Ok(row.is_some_and(|row| row.get::<String, _>("kind") == StepKind::Admit.as_str()))
+    }
+
     /// The next step of a task that is not over.
     ///
     /// # Errors

@@ -17,6 +17,9 @@ use crate::{
 
 mod lists;
 mod positions;
+mod queued;
+
+pub use queued::QueuedTask;
 
 handles!(tasks() -> Tasks, tasks_mut() -> TasksMut);
 

@@ -41,6 +41,7 @@ export const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   host_unreachable: <CloudOff />,
   no_machine: <ServerOff />,
   machine_busy: <ListOrdered />,
+  machine_quota: <Hourglass />,
   machine_unreachable: <Unplug />,
   machine_disk_full: <HardDrive />,
   cost_limit: <CircleDollarSign />,

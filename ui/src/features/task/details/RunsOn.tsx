@@ -2,6 +2,7 @@
 import { Pencil } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
+import { useOp } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
 import { RunsOnField } from "#ui/domain/machines/RunsOnField.tsx";
@@ -70,6 +71,29 @@ function EditDialog({
   );
 }
 
+/** Where it would run now and why, by the engine's own decision. */
+function Placement({ taskId }: { taskId: string }) {
+  const { t } = useTranslation();
+  const { data } = useOp("task_placement_get", { task_id: taskId });
+  if (data?.verdict !== "starts" && data?.verdict !== "waits") return null;
+  return (
+    <Stack gap={1}>
+      <p className={layout.faint} data-selectable>
+        {sentence(data.reason)}
+      </p>
+      {data.machines.length > 0 && (
+        <ul className={layout.faint} aria-label={t("runsOn.choices")} data-selectable>
+          {data.machines.map(({ machine_id: id, name, reason }) => (
+            <li key={id}>{t("runsOn.choice", { name, reason })}</li>
+          ))}
+        </ul>
+      )}
+    </Stack>
+  );
+}
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
 export function RunsOn({ task, view }: { task: Task; view: WorkflowView | undefined }) {
   const { t } = useTranslation();
   const [editing, setEditing] = useState(false);
@@ -80,25 +104,28 @@ export function RunsOn({ task, view }: { task: Task; view: WorkflowView | undefi
   // Whoever has no machines and names none is not asked.
   if (machines.size === 0 && labels.length === 0) return null;
   return (
-    <Stack gap={2}>
-      <h3 className={styles.heading}>
-        {t("runsOn.label")}
-        <Badge look="outline">
-          {t(`runsOn.source.${own === null ? inherited.source : "task"}`)}
-        </Badge>
-        <IconButton
-          label={t("runsOn.edit")}
-          icon={<Pencil />}
-          size="sm"
-          onClick={() => setEditing(true)}
-        />
-      </h3>
-      <p className={layout.faint} data-selectable>
-        {labels.length === 0 ? t("runsOn.here") : labels.join(", ")}
-      </p>
-      {editing && (
-        <EditDialog task={task} inherited={inherited.labels} onClose={() => setEditing(false)} />
-      )}
+    <Stack gap={3}>
+      <Stack gap={2}>
+        <h3 className={styles.heading}>
+          {t("runsOn.label")}
+          <Badge look="outline">
+            {t(`runsOn.source.${own === null ? inherited.source : "task"}`)}
+          </Badge>
+          <IconButton
+            label={t("runsOn.edit")}
+            icon={<Pencil />}
+            size="sm"
+            onClick={() => setEditing(true)}
+          />
+        </h3>
+        <p className={layout.faint} data-selectable>
+          {labels.length === 0 ? t("runsOn.here") : labels.join(", ")}
+        </p>
+        {editing && (
+          <EditDialog task={task} inherited={inherited.labels} onClose={() => setEditing(false)} />
+        )}
+      </Stack>
+      <Placement taskId={task.id} />
     </Stack>
   );
 }

@@ -18,7 +18,7 @@ import { VirtualList, type VirtualListHandle } from "#ui/components/VirtualList.
 import { ChangeItem, type ItemContext } from "./ChangeItem.tsx";
 import { pathOn, targetOf, type Sides } from "./comments.ts";
 import { openComposer } from "./composer.ts";
-import { at, lineFrom, moved } from "./cursor.ts";
+import { at, lineFrom, lineToOpen, moved } from "./cursor.ts";
 import { foundIn, type Goal } from "./goal.ts";
 import { changeStarts, longLine } from "./hunks.ts";
 import {
@@ -192,7 +192,9 @@ export function Changes(props: ChangesProps) {
     setPointed(null);
     onLeave(from.path, step);
   };
-  useImperativeHandle(handle, () => ({ toFile, stepChange, focus }));
+  const lineOf = (path: string) =>
+    lineToOpen(rowsOf(path), pointed?.path === path ? pointed.cursor : null);
+  useImperativeHandle(handle, () => ({ toFile, stepChange, focus, lineOf }));
 
   const goalChange = goal ? changes.get(goal.path) : undefined;
   const found = useMemo(

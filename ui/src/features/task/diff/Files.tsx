@@ -88,7 +88,8 @@ export function Files({
   const { shown, fold, show, asPicture } = showing;
   const { workspace } = task;
   const openFile = (path: string) => {
-    if (workspace) openFileInEditor(platform, workspace, path);
+    const line = view.current?.lineOf(path) ?? null;
+    if (workspace) openFileInEditor(platform, workspace, path, line);
   };
   const showWhole = (path: string) => {
     loader

@@ -153,7 +153,7 @@ describe("the file that is read", () => {
     await user.keyboard("{Shift>}o{/Shift}");
     await waitFor(() =>
       expect(platform.opened).toEqual([
-        { kind: "editor", target: `${someWorkspace().path}/${path}` },
+        { kind: "editor", target: `${someWorkspace().path}/${path}`, line: 3 },
       ]),
     );
     await user.keyboard("h");

@@ -1,7 +1,7 @@
 /** The rows that a person points at, by keyboard or pointer. Pure. */
 import type { DiffSide } from "#ui/api/generated.ts";
 import type { RowIndex } from "./comments.ts";
-import type { DiffRow } from "./hunks.ts";
+import { changeStarts, type DiffRow } from "./hunks.ts";
 
 export interface Cursor {
   readonly row: number;
@@ -57,6 +57,23 @@ export function sidedLine(row: DiffRow | undefined, side: DiffSide | null): Side
   if (oldNo !== null && (side === "old" || newNo === null))
     return { line: oldNo, side: "deletions" };
   return newNo === null ? null : { line: newNo, side: "additions" };
+}
+
+/**
+ * The line of the new version that is pointed at, or where the first change begins. A line that is gone is where the next
+ * one stands that is left.
+ */
+export function lineToOpen(rows: readonly DiffRow[], cursor: Cursor | null): number | null {
+  const from = cursor ? firstOf(cursor) : (changeStarts(rows)[0]?.row ?? null);
+  if (from === null) return null;
+  let last: number | null = null;
+  for (const [row, each] of rows.entries()) {
+    if (each.type !== "line") continue;
+    const number = each.line.new_no;
+    if (number !== null && row >= from) return number;
+    last = number ?? last;
+  }
+  return last;
 }
 
 export const sideOf = (side: "additions" | "deletions"): DiffSide =>

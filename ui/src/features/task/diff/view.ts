@@ -22,4 +22,6 @@ export interface ChangesHandle {
   stepChange(step: 1 | -1): void;
   /** Gives the rows the keyboard; a range that was worked on is one line again. */
   focus(): void;
+  /** The line of a file to go on with elsewhere; null before its lines are read. */
+  lineOf(path: string): number | null;
 }

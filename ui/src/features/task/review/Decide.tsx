@@ -71,7 +71,7 @@ export function Decide({ task, workflow, isBesideChecks = false }: DecideProps) 
       title={t(isPlan ? "review.awaitsPlan" : "review.awaits")}
       actions={
         <>
-          {!isPlan && <RunService taskId={task.id} action={action} />}
+          {!isPlan && <RunService taskId={task.id} projectId={task.project_id} action={action} />}
           <Offers
             offers={choices}
             taskId={task.id}

@@ -1,9 +1,9 @@
-import { screen, waitFor, within } from "@testing-library/react";
+import { act, screen, waitFor, within } from "@testing-library/react";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Service, TaskService } from "#ui/api/generated.ts";
 import { someTask, someWorkspace } from "../testing/fixtures.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
-import { hasServices, mainService } from "./services.ts";
+import { mainService } from "./services.ts";
 
 layOut();
 beforeEach(() => {
@@ -61,10 +61,61 @@ async function opened(items: readonly TaskService[], more: Answers = {}) {
 const which = { task_id: "t1", name: "web" };
 
 describe("the services of a task", () => {
-  it("have a tab only where the project names some", async () => {
+  it("have a tab only where there is a worktree to run them in", async () => {
+    let task = someTask({ workspace: someWorkspace() });
+    const { platform } = shown([named(null)], { task_get: () => task });
+    await screen.findByRole("tab", { name: "Services" });
+    task = someTask({ workspace: null });
+    act(() => platform.commit({ tags: ["task:t1"] }));
+    await waitFor(() => expect(screen.queryByRole("tab", { name: "Services" })).toBeNull());
+    expect(screen.queryByRole("button", { name: "Run" })).toBeNull();
+  });
+
+  it("have no tab where the project names none", async () => {
     shown([]);
-    await screen.findByRole("tab", { name: "Timeline" });
+    await screen.findByRole("button", { name: "Run" });
     expect(screen.queryByRole("tab", { name: "Services" })).toBeNull();
+  });
+
+  it("are set up from their tab, for who is led there, where the project names none", async () => {
+    location.hash = "#/board/p1?task=1&tab=services";
+    const { user, container } = shown([]);
+    await screen.findByRole("heading", { name: "No services" });
+    expect(await violations(container)).toEqual([]);
+    await user.click(screen.getByRole("button", { name: "Set up services" }));
+    expect(location.hash).toBe("#/settings/project/p1?tab=services");
+  });
+
+  it("are set up from the button that would run one, by keyboard", async () => {
+    const { user } = shown([named(null, { command: null, start: null })]);
+    (await screen.findByRole("button", { name: "Run" })).focus();
+    await user.keyboard("{Enter}");
+    const popup = await screen.findByRole("dialog", { name: "No services" });
+    expect(within(popup).getByText(/This project names no services/)).toBeTruthy();
+    const setUp = within(popup).getByRole("button", { name: "Set up services" });
+    await waitFor(() => expect(document.activeElement).toBe(setUp));
+    await user.keyboard("{Enter}");
+    expect(location.hash).toBe("#/settings/project/p1?tab=services");
+  });
+
+  it("restart when they have just ended by themselves", async () => {
+    const { user, sent } = await opened([named(someService())], {
+      service_stop: refuse("nothing_running", "web does not run"),
+    });
+    const web = screen.getByRole("region", { name: "web" });
+    await user.click(within(web).getByRole("button", { name: "Restart web" }));
+    await waitFor(() => expect(sent("service_start")).toEqual([which]));
+    expect(within(web).queryByRole("alert")).toBeNull();
+  });
+
+  it("are not started again when they could not be stopped", async () => {
+    const { user, sent } = await opened([named(someService())], {
+      service_stop: refuse("internal", "the supervisor does not answer"),
+    });
+    const web = screen.getByRole("region", { name: "web" });
+    await user.click(within(web).getByRole("button", { name: "Restart web" }));
+    await within(web).findByText("the supervisor does not answer");
+    expect(sent("service_start")).toEqual([]);
   });
 
   it("start, with the state and the command told", async () => {
@@ -167,10 +218,5 @@ describe("the service of a button", () => {
     expect(mainService([gone, first, running])).toBe(running);
     expect(mainService([gone, first])).toBe(first);
     expect(mainService([gone])).toBeUndefined();
-    expect([hasServices(undefined), hasServices([]), hasServices([first])]).toEqual([
-      false,
-      false,
-      true,
-    ]);
   });
 });

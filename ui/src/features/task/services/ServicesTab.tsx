@@ -1,5 +1,5 @@
 /** The services of a task: how each one is and why, where it answers, and what it prints. */
-import { ExternalLink, Play, RotateCw, Square } from "lucide-react";
+import { ExternalLink, Play, RadioTower, RotateCw, Square } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Task, TaskService } from "#ui/api/generated.ts";
@@ -17,6 +17,7 @@ import { ActionError } from "../ActionError.tsx";
 import { LogView } from "../LogView.tsx";
 import parts from "../TabParts.module.css";
 import { useAction } from "../useAction.ts";
+import { SetUpServices } from "./SetUpServices.tsx";
 import { isActive, stateTones } from "./services.ts";
 
 function Buttons({ taskId, service }: { taskId: string; service: TaskService }) {
@@ -26,8 +27,10 @@ function Buttons({ taskId, service }: { taskId: string; service: TaskService }) 
   const { name, command, last } = service;
   const which = { task_id: taskId, name };
   const start = () => action.run("service_start", which);
+  // A service that ended by itself a moment ago is stopped, too.
+  const stop = () => action.runUnless("nothing_running", "service_stop", which);
   const restart = async () => {
-    if ((await action.run("service_stop", which)) !== null) await start();
+    if (await stop()) await start();
   };
   return (
     <>
@@ -58,7 +61,7 @@ function Buttons({ taskId, service }: { taskId: string; service: TaskService }) 
               size="sm"
               icon={<Square />}
               busy={action.busy === "service_stop"}
-              onClick={() => void action.run("service_stop", which)}
+              onClick={() => void stop()}
             >
               {t("services.stop", { name })}
             </Button>
@@ -138,7 +141,15 @@ export function ServicesTab({ task }: { task: Task }) {
   }
   const { items } = services.data;
   if (items.length === 0) {
-    return <EmptyState title={t("services.none")}>{t("services.noneHint")}</EmptyState>;
+    return (
+      <EmptyState
+        icon={<RadioTower />}
+        title={t("services.none")}
+        actions={<SetUpServices projectId={task.project_id} />}
+      >
+        {t("services.noneHint")}
+      </EmptyState>
+    );
   }
   return (
     <div className={parts.page}>

@@ -183,9 +183,19 @@ fn keep_or_end(is_kept: bool, known: &Asked) -> bool {
     is_kept
 }
 
+/// Machines that a test says cannot be reached.
+#[cfg(test)]
+#[derive(Default)]
+pub(crate) struct CutOff(pub(crate) Mutex<std::collections::HashSet<MachineId>>);
+
 /// The machine with what is known of the contact. Of containers, one that runs tells that the machine can be used, and
 /// what is wrong with a single one tells nothing of the machine.
 pub(crate) fn with_contact(world: &World, machine: Machine) -> Machine {
+    #[cfg(test)]
+    if locked(&world.part::<CutOff>().0).contains(&machine.id) {
+        let contact = MachineContact::Unreachable;
+        return Machine { contact, contact_since: Some(Timestamp(0)), ..machine };
+    }
     let all = all_known(world, &machine.id).into_iter().map(|known| known.link.contact().borrow().clone());
     // A connection that ended with no reason yet is one of a single container, too.
     let is_of_one = |fault: &Fault| {
@@ -245,8 +255,7 @@ fn tell_changes(world: &World, asked: &Asked) {
             if let Err(error) = tell.await {
                 tracing::warn!(machine = %id.machine, %error, "failed to tell of the contact with a machine");
             }
-            // Tasks that wait for a machine look again.
-            super::super::scheduler::wake_waiting(&world);
+            world.features().moments.after_contact.iter().for_each(|wake| wake(&world));
         }
     });
 }

@@ -7,13 +7,13 @@
     reason = "the type of a moment is written once, where its arguments are explained"
 )]
 
-use std::any::Any;
+use std::{any::Any, collections::HashSet};
 
 use forge_git::Repo;
 use forge_model::actor::Actor;
 use forge_model::execution::{Execution, ExecutionError};
 use forge_model::fix::{FixDraft, FixProposal};
-use forge_model::ids::{ExecutionId, ReviewId, TaskId};
+use forge_model::ids::{ExecutionId, MachineId, ReviewId, TaskId};
 use forge_model::offer::Verb;
 use forge_model::postmortem::PostmortemCause;
 use forge_model::review::{Review, ReviewStep};
@@ -22,7 +22,10 @@ use forge_model::validate::ValidateGate;
 use forge_model::workflow::{Action, State};
 use forge_model::workspace::Workspace;
 use forge_store::table::{
-    executions::ExecutionRow, steps::StepRow, tasks::TaskRow, transitions::TransitionRow,
+    executions::ExecutionRow,
+    steps::StepRow,
+    tasks::{QueuedTask, TaskRow},
+    transitions::TransitionRow,
 };
 use forge_store::{ReadConnection, Tx};
 use futures::future::BoxFuture;
@@ -81,6 +84,14 @@ impl StepSpec {
     pub(crate) const fn begun_by(self, begin: Begin) -> Self {
         Self { run: self.run, begin: Some(begin) }
     }
+}
+
+/// What keeps agents from starting on the tasks of a project.
+#[derive(Debug, Clone)]
+pub(crate) struct Obstacle {
+    pub waiting: Waiting,
+    /// Tasks that it does not keep: their start tells of a limit of their own that is reached.
+    pub spares: HashSet<TaskId>,
 }
 
 /// The steps that there are.
@@ -151,6 +162,8 @@ pub(crate) struct Moments {
     pub on_skip: Vec<for<'a> fn(&'a mut Cx<'a>, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// The steps of an entry instead of those by which the state's agent works. The first answer counts.
     pub takes_over: Vec<for<'a> fn(&'a mut Tx, Entering<'a>) -> BoxFuture<'a, Result<Option<Vec<StepRow>>>>>,
+    /// Whether a task that enters a state is raced for there, so that no agent of its own starts.
+    pub races: Vec<fn(&ProjectContext, &QueuedTask, &State) -> bool>,
     /// Adds steps to an entry that nobody took over.
     pub adds_steps:
         Vec<for<'a> fn(&'a mut Tx, Entering<'a>, &'a mut Vec<StepRow>) -> BoxFuture<'a, Result<()>>>,
@@ -158,15 +171,27 @@ pub(crate) struct Moments {
     pub on_moved: Vec<for<'a> fn(&'a World, &'a mut Tx, Moved<'a>) -> BoxFuture<'a, Result<()>>>,
     /// When no step of a task is left.
     pub on_idle: Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskId) -> BoxFuture<'a, Result<Option<Effect>>>>,
-    /// What keeps an agent from starting on a task.
+    /// What keeps agents from starting on the tasks of a project.
     pub obstacle: Vec<
         for<'a> fn(
             &'a World,
             &'a mut ReadConnection,
             &'a ProjectContext,
-            &'a TaskRow,
-        ) -> BoxFuture<'a, Result<Option<Waiting>>>,
+        ) -> BoxFuture<'a, Result<Option<Obstacle>>>,
     >,
+    /// What a task is told in place of the start of its agent: a limit of its own is reached.
+    pub refuses_start: Vec<
+        for<'a> fn(
+            &'a World,
+            &'a mut ReadConnection,
+            &'a ProjectContext,
+            &'a TaskRow,
+        ) -> BoxFuture<'a, Result<Option<String>>>,
+    >,
+    /// After the contact with a machine changed, whatever came of telling of it.
+    pub after_contact: Vec<fn(&World)>,
+    /// When tasks wait for a machine that cannot be reached: has somebody wait for it, who wakes them.
+    pub on_machine_awaited: Vec<fn(&World, &MachineId)>,
     /// Whether something of the feature is at work for a task in this process.
     pub attends: Vec<fn(&World, &TaskId) -> bool>,
     /// Ends what is recorded as begun for a task whose worker panicked before it began.

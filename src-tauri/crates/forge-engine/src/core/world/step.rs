@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::ids::{ExecutionId, MachineId, TaskId};
 use forge_model::task::{WaitReason, Waiting};
+use forge_model::time::Timestamp;
 use forge_model::transition::StepKind;
 use forge_model::workflow::Action;
 use forge_store::Tx;
@@ -108,6 +109,10 @@ pub(crate) enum Effect {
     Kick(TaskId),
     /// Places became free: ask whoever waits for one.
     WakeWaiting,
+    /// Ask whoever waits for a place once more at a time.
+    WakeAt(Timestamp),
+    /// Somebody waits for a machine that cannot be reached.
+    AwaitMachine(MachineId),
     /// A turn became free: ask whoever stands in line.
     WakeLines,
 }

@@ -2,6 +2,7 @@
 
 use forge_model::execution::ExecutionStatus;
 use forge_model::sandbox::{SandboxMode, SandboxReport, SandboxState};
+use forge_model::time::Timestamp;
 
 use super::*;
 use crate::testing::{count, entry, is_refused, run, seeded, task};

@@ -203,6 +203,35 @@ impl Tasks<'_> {
         .await?;
         rows.iter().map(read).collect()
     }
+
+    /// Tasks that were begun and stand in one of these states of their project with nothing wrong and nothing at work,
+    /// longest first. What can still be undone stands there already; what is held a person has put aside.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn at_rest(
+        &mut self,
+        project: &ProjectId,
+        states: &[&str],
+        limit: u32,
+    ) -> Result<Vec<TaskRow>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT t.* FROM tasks t WHERE t.error_annotation IS NULL AND t.held = 0
+               AND t.execution_mode <> 'race_entry'
+               AND (t.waiting IS NULL OR json_extract(t.waiting, '$.reason') = 'undo')
+               AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.task_id = t.id AND e.finished_at IS NULL)
+               AND (t.waiting IS NOT NULL
+                    OR NOT EXISTS (SELECT 1 FROM steps s WHERE s.task_id = t.id AND s.status <> 'done'))
+               AND (EXISTS (SELECT 1 FROM workspaces w WHERE w.task_id = t.id)
+                    OR EXISTS (SELECT 1 FROM executions e WHERE e.task_id = t.id))
+               AND t.project_id = ",
+        );
+        query.push_bind(project.as_str().to_owned()).push(" AND t.status IN ");
+        push_list(&mut query, states)?;
+        query.push(" ORDER BY t.status_since, t.number LIMIT ").push_bind(limit);
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        rows.iter().map(read).collect()
+    }
 }
 
 /// The query for a page of tasks.
@@ -259,11 +288,13 @@ fn push_selection(query: &mut QueryBuilder<Sqlite>, filter: &Filter, state: Opti
 
 #[cfg(test)]
 mod tests {
-    use forge_model::task::{WaitReason, Waiting};
+    use forge_model::task::{AnnotationType, ErrorAnnotation, WaitReason, Waiting};
+    use forge_model::transition::StepKind;
     use forge_model::workspace::{Workspace, WorkspaceStatus};
 
     use super::*;
-    use crate::testing::{entry, record, seeded, task};
+    use crate::table::steps::StepRow;
+    use crate::testing::{entry, record, run, seeded, task};
     use crate::{ReadConnection, Store};
 
     async fn plan(conn: &mut ReadConnection, filter: &Filter) -> String {
@@ -394,5 +425,53 @@ mod tests {
         let queue = tx.tasks().queue(&"p".into(), "todo", Some("coder")).await.unwrap();
         assert_eq!(queue, ["urgent", "t", "u", "e1", "e2"].map(TaskId::from));
         assert_eq!(tx.tasks().idle(&"p".into(), &["todo".to_owned()]).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn task_at_rest_was_begun_and_has_nothing_wrong_and_nothing_at_work() {
+        let mut tx = seeded().await;
+        for (number, id) in (2..).zip(["undo", "held", "busy", "new", "wrong", "begins"]) {
+            tx.tasks_mut().insert(&task(id, number)).await.unwrap();
+        }
+        tx.tasks_mut().insert(&TaskRow { status: "done".to_owned(), ..task("elsewhere", 9) }).await.unwrap();
+        tx.tasks_mut().insert(&entry("e", 1)).await.unwrap();
+        for id in ["t", "undo", "held", "busy", "wrong", "begins", "elsewhere", "e"] {
+            tx.workspaces_mut().put(&record(&format!("of {id}"), id, 1), Timestamp(1)).await.unwrap();
+        }
+        for (id, reason) in [("undo", WaitReason::Undo), ("busy", WaitReason::AgentBusy)] {
+            let mut row = tx.tasks().get(&id.into()).await.unwrap().unwrap();
+            row.waiting = Some(Waiting { reason, until: None, files: Vec::new(), message: String::new() });
+            tx.tasks_mut().update(&mut row, Timestamp(1)).await.unwrap();
+        }
+        let mut held = tx.tasks().get(&"held".into()).await.unwrap().unwrap();
+        held.held = true;
+        tx.tasks_mut().update(&mut held, Timestamp(1)).await.unwrap();
+        let mut wrong = tx.tasks().get(&"wrong".into()).await.unwrap().unwrap();
+        wrong.error_annotation = Some(ErrorAnnotation {
+            kind: AnnotationType::ExecutorFailed,
+            from_state: "todo".to_owned(),
+            message: String::new(),
+            details: serde_json::Value::Null,
+            execution_id: None,
+            hook: None,
+            evidence: None,
+            at: Timestamp(1),
+        });
+        tx.tasks_mut().update(&mut wrong, Timestamp(1)).await.unwrap();
+        for (id, kind) in [("begins", StepKind::Admit), ("undo", StepKind::UndoWindow)] {
+            tx.steps_mut().insert(&mut StepRow::pending(&id.into(), "todo", kind, "phase")).await.unwrap();
+        }
+        let states = ["todo", "qa"];
+        assert_eq!(ids(&tx.tasks().at_rest(&"p".into(), &states, 9).await.unwrap()), ["t", "undo"]);
+        assert_eq!(ids(&tx.tasks().at_rest(&"p".into(), &states, 1).await.unwrap()), ["t"]);
+        tx.executions_mut().insert(&run("x", "t")).await.unwrap();
+        let at_rest = tx.tasks().at_rest(&"p".into(), &states, 9).await.unwrap();
+        assert_eq!(ids(&at_rest), ["undo"], "a run is at work on the other one");
+        let mut ran = run("y", "new");
+        tx.executions_mut().insert(&ran).await.unwrap();
+        ran.execution.finished_at = Some(Timestamp(2));
+        tx.executions_mut().update(&ran.execution).await.unwrap();
+        let at_rest = tx.tasks().at_rest(&"p".into(), &states, 9).await.unwrap();
+        assert_eq!(ids(&at_rest), ["undo", "new"], "begun, without a worktree by now");
     }
 }

@@ -1,6 +1,6 @@
 //! Choices of machines, as data.
 
-use forge_model::machine::{DEFAULT_ROOT, MachineCaps, MachineKind, SshConfig};
+use forge_model::machine::{DEFAULT_ROOT, MachineCaps, MachineKind, MachineQuota, SshConfig};
 use forge_model::time::Timestamp;
 
 use super::*;
@@ -21,6 +21,7 @@ fn machine(name: &str, own: &[&str], runs: u32, cap: Option<u32>) -> Candidate {
         root: DEFAULT_ROOT.to_owned(),
         labels: labels(own),
         caps: MachineCaps { runs: cap },
+        quota: MachineQuota::default(),
         draining: false,
         created_at: Timestamp(0),
         updated_at: Timestamp(0),
@@ -42,17 +43,30 @@ fn unreachable(candidate: Candidate) -> Candidate {
     Candidate::from(Machine { contact, contact_since: Some(Timestamp(0)), ..candidate.machine })
 }
 
-fn on(name: &str) -> Placement {
-    Placement::On(name.into())
+/// A machine that had runs today, and what it may have.
+fn spent(mut candidate: Candidate, (runs, most): (u32, u32), (cost, limit): (u64, u64)) -> Candidate {
+    candidate.today = Today { runs, micro_usd: cost };
+    candidate.machine.quota = MachineQuota { runs_per_day: Some(most), micro_usd_per_day: Some(limit) };
+    candidate
+}
+
+/// The name of the machine that a task runs on which requires these labels, as the plan chooses it.
+fn choose(required: &[String], machines: &[Candidate]) -> Result<String, WaitFor> {
+    let has = |at: &usize| machines[*at].machine.has_labels(required);
+    let labelled: Vec<usize> = (0..machines.len()).filter(has).collect();
+    least_loaded(machines, &labelled).map(|at| machines[at].machine.name.clone())
+}
+
+fn on(name: &str) -> Result<String, WaitFor> {
+    Ok(name.to_owned())
 }
 
 #[test]
 fn least_loaded_machine_with_all_labels_is_chosen_and_what_keeps_a_task_from_all_is_told() {
     let gpu = |name: &str, runs, cap| machine(name, &["gpu"], runs, cap);
-    let wait = Placement::Wait;
+    let wait = Err;
     for (case, required, candidates, expected) in [
-        ("an empty list is this computer", &[][..], vec![gpu("a", 0, None)], Placement::Local),
-        ("a name is a label", &["a"], vec![gpu("b", 0, None), gpu("a", 9, None)], on("a")),
+        ("a name is a label", &["a"][..], vec![gpu("b", 0, None), gpu("a", 9, None)], on("a")),
         ("a name beside a label", &["a", "gpu"], vec![gpu("b", 0, None), gpu("a", 9, None)], on("a")),
         (
             "two names are two machines",
@@ -76,6 +90,24 @@ fn least_loaded_machine_with_all_labels_is_chosen_and_what_keeps_a_task_from_all
         ("draining ones, too", &["gpu"], vec![draining(gpu("a", 0, None)), gpu("b", 7, None)], on("b")),
         ("and unreachable ones", &["gpu"], vec![unreachable(gpu("a", 0, None)), gpu("b", 7, None)], on("b")),
         ("all full", &["gpu"], vec![gpu("a", 1, Some(1)), gpu("b", 3, Some(2))], wait(WaitFor::Full)),
+        (
+            "a quota of runs that is left, and one that is used up",
+            &["gpu"],
+            vec![spent(gpu("a", 0, None), (5, 5), (0, 9)), spent(gpu("b", 7, None), (4, 5), (8, 9))],
+            on("b"),
+        ),
+        (
+            "a quota of dollars",
+            &["gpu"],
+            vec![spent(gpu("a", 0, None), (0, 5), (9, 9))],
+            wait(WaitFor::Spent),
+        ),
+        (
+            "a run ends before the day does",
+            &["gpu"],
+            vec![spent(gpu("a", 0, None), (0, 5), (9, 9)), gpu("b", 1, Some(1))],
+            wait(WaitFor::Full),
+        ),
         ("draining", &["gpu"], vec![draining(unreachable(gpu("a", 0, None)))], wait(WaitFor::Draining)),
         ("unreachable", &["gpu"], vec![unreachable(gpu("a", 1, Some(1)))], wait(WaitFor::Unreachable)),
         (
@@ -134,12 +166,11 @@ fn of_any_two_machines_one_is_chosen_exactly_if_one_fits_and_it_is_the_least_loa
             let fitting: Vec<&Candidate> = pair.iter().filter(|it| fits(it, label)).collect();
             let placed = choose(&labels(&[label]), &pair);
             match &placed {
-                Placement::Local => panic!("{pair:?}: a task that requires a machine was put here"),
-                Placement::Wait(_) => assert!(fitting.is_empty(), "{pair:?}: waits although one fits"),
-                Placement::On(id) => {
-                    let chosen = fitting.iter().find(|it| it.machine.id == *id);
-                    let chosen = chosen.unwrap_or_else(|| panic!("{pair:?}: {id} does not fit"));
-                    assert!(fitting.iter().all(|it| load(chosen) <= load(it)), "{pair:?}: {id} is busier");
+                Err(_) => assert!(fitting.is_empty(), "{pair:?}: waits although one fits"),
+                Ok(name) => {
+                    let chosen = fitting.iter().find(|it| it.machine.name == *name);
+                    let chosen = chosen.unwrap_or_else(|| panic!("{pair:?}: {name} does not fit"));
+                    assert!(fitting.iter().all(|it| load(chosen) <= load(it)), "{pair:?}: {name} is busier");
                 }
             }
             let [one, other] = pair;
@@ -155,10 +186,12 @@ fn waits_name_the_machines_or_the_labels() {
         machine("busy", &["small"], 1, Some(1)),
         machine("full", &["small"], 2, Some(2)),
         draining(machine("old", &[], 0, None)),
+        spent(machine("tired", &[], 0, None), (3, 3), (0, 1)),
+        spent(machine("dear", &[], 0, None), (0, 3), (5_100_000, 5_000_000)),
     ];
     let told = |required: &[&str]| {
         let required = labels(required);
-        let Placement::Wait(wait) = choose(&required, &candidates) else { panic!("it is placed") };
+        let Err(wait) = choose(&required, &candidates) else { panic!("it is placed") };
         let Waiting { reason, message, .. } = waiting(&required, &candidates, wait);
         (reason, message)
     };
@@ -179,9 +212,37 @@ fn waits_name_the_machines_or_the_labels() {
         told(&["old"]),
         expect(WaitReason::NoMachine, "waits for old: is draining, so nothing new starts there")
     );
+    assert_eq!(
+        told(&["tired"]),
+        expect(WaitReason::MachineQuota, "waits for tired: has run today what it may")
+    );
+    assert_eq!(
+        told(&["dear"]),
+        expect(WaitReason::MachineQuota, "waits for dear: has run today what it may")
+    );
     assert_eq!(told(&["tpu"]), expect(WaitReason::NoMachine, "no machine has the label tpu"));
     assert_eq!(
         told(&["far", "small"]),
         expect(WaitReason::NoMachine, "no machine has all of the labels far, small")
     );
+}
+
+#[test]
+fn fitness_of_a_machine_is_told_with_what_it_lacks_or_what_is_at_work() {
+    let told = |required: &[&str], candidate: &Candidate| fitness(&labels(required), candidate);
+    let idle = machine("idle", &["gpu"], 1, Some(4));
+    assert_eq!(told(&["gpu"], &idle), (true, "can run it: 1 of 4 at work".to_owned()));
+    assert_eq!(told(&["arm"], &idle), (false, "lacks the label arm".to_owned()));
+    assert_eq!(told(&["arm", "gpu", "big"], &idle), (false, "lacks the labels arm, big".to_owned()));
+    assert_eq!(
+        told(&["gpu"], &draining(idle)),
+        (false, "is draining, so nothing new starts there".to_owned())
+    );
+}
+
+#[test]
+fn sentence_names_a_few_machines_and_counts_the_rest() {
+    let all: Vec<Candidate> = (1..=8).map(|n| machine(&format!("m{n}"), &["gpu"], 1, Some(1))).collect();
+    let told = waiting(&labels(&["gpu"]), &all, WaitFor::Full);
+    assert_eq!(told.message, "waits for m1, m2, m3, m4, m5 and 3 more: run as many agents as they may");
 }

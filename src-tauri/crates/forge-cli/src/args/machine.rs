@@ -1,0 +1,114 @@
+//! The command line of `forge machine`.
+
+use clap::{Args, Subcommand};
+use clap_complete::ArgValueCompleter;
+
+use crate::{
+    amount::{self, Limit},
+    complete,
+    container_args::ContainerArgs,
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Machine {
+    /// Add a machine: one that is reached by ssh, or with --image, --containerfile or --devcontainer a container for
+    /// each task
+    Add {
+        /// Name
+        name: String,
+        /// Host name, address, or alias of `~/.ssh/config` [default: the name]
+        #[arg(long, conflicts_with = "from")]
+        host: Option<String>,
+        /// User there [default: as ssh or the image decides]
+        #[arg(long)]
+        user: Option<String>,
+        /// Port [default: as ssh decides]
+        #[arg(long, conflicts_with = "from")]
+        port: Option<u16>,
+        /// File of the key [default: as ssh decides]
+        #[arg(long, value_name = "FILE", conflicts_with = "from")]
+        identity_file: Option<String>,
+        /// Option as `ssh -o` takes it; repeatable
+        #[arg(long, value_name = "NAME=VALUE", conflicts_with = "from")]
+        option: Vec<String>,
+        #[command(flatten)]
+        container: Box<ContainerArgs>,
+        /// Folder of Forge there [default: ~/.forge]
+        #[arg(long, value_name = "DIR")]
+        root: Option<String>,
+        /// Label that tasks can ask for; repeatable
+        #[arg(long)]
+        label: Vec<String>,
+        /// Maximum number of concurrent runs
+        #[arg(long)]
+        max_runs: Option<u32>,
+        /// Maximum number of runs that begin on one day
+        #[arg(long, value_name = "RUNS")]
+        max_runs_per_day: Option<u32>,
+        /// Once the runs of a day have cost this much, such as 12.50, the next one waits for the following day
+        #[arg(long, value_name = "DOLLARS", value_parser = amount::dollars)]
+        max_cost_per_day: Option<u64>,
+    },
+    /// Change a machine's name, labels, limits or folder
+    Edit(EditMachine),
+    /// List the machines
+    List,
+    /// List the hosts of the SSH configuration
+    Hosts,
+    /// Show a machine and what runs there
+    Show {
+        /// Name or id
+        #[arg(add = ArgValueCompleter::new(complete::machines))]
+        name: String,
+    },
+    /// Test a machine step by step, and bring Forge's program there
+    Test {
+        /// Name or id
+        #[arg(add = ArgValueCompleter::new(complete::machines))]
+        name: String,
+    },
+    /// Start nothing new on a machine; what runs there goes on
+    Drain {
+        /// Name or id
+        #[arg(add = ArgValueCompleter::new(complete::machines))]
+        name: String,
+        /// Start tasks there again
+        #[arg(long)]
+        undo: bool,
+    },
+    /// Remove a machine that has no worktrees of tasks; what else is on it stays
+    Remove {
+        /// Name or id
+        #[arg(add = ArgValueCompleter::new(complete::machines))]
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditMachine {
+    /// Name or id
+    #[arg(add = ArgValueCompleter::new(complete::machines))]
+    pub(crate) machine: String,
+    /// New name
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Label that tasks can ask for, in place of those it has; repeatable
+    #[arg(long)]
+    pub(crate) label: Vec<String>,
+    /// Remove all labels
+    #[arg(long, conflicts_with = "label")]
+    pub(crate) no_labels: bool,
+    /// Folder of Forge there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<String>,
+    /// Maximum number of concurrent runs, or `none`
+    #[arg(long, value_name = "RUNS", value_parser = amount::limit)]
+    pub(crate) max_runs: Option<Limit<u32>>,
+    /// Maximum number of runs that begin on one day, or `none`
+    #[arg(long, value_name = "RUNS", value_parser = amount::limit)]
+    pub(crate) max_runs_per_day: Option<Limit<u32>>,
+    /// Once the runs of a day have cost this much, such as 12.50, the next one waits for the following day; `none` for no
+    /// limit
+    #[arg(long, value_name = "DOLLARS", value_parser = amount::limit_in_dollars)]
+    pub(crate) max_cost_per_day: Option<Limit<u64>>,
+}
