@@ -6,6 +6,7 @@ use std::{
 };
 
 use forge_keeper::Connector as _;
+use forge_machines::{Fault, SlurmFault};
 use forge_model::event::EventType;
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::machine::{Machine, MachineKind};
@@ -27,7 +28,7 @@ use crate::{
 
 use super::{
     clearing::{clear_up_in_turn, until_end},
-    containers,
+    containers, jobs,
 };
 
 /// The setting of Forge as a whole that names the machines on which something is left of tasks that are not there any
@@ -47,7 +48,7 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
             MachineKind::Ssh if left.contains(machine.id.as_str()) => clear_up_all_later(world, &machine.id),
             MachineKind::Ssh if machine.tasks == 0 && machine.runs == 0 => {}
             MachineKind::Ssh => ask(world, &machine, None),
-            MachineKind::Container => {
+            MachineKind::Container | MachineKind::Slurm => {
                 for workspace in conn.workspaces().present().await? {
                     let is_here = workspace.machine_id.as_ref() == Some(&machine.id);
                     if is_here && lent_folders::is_there(&workspace) {
@@ -59,10 +60,11 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
     }
     drop(conn);
     containers::keep_swept(world);
+    jobs::keep_swept(world);
     Ok(())
 }
 
-/// Asks a machine, or the container of a task on it. What comes of it is told by the contact itself.
+/// Asks a machine, or the container or job of a task on it. What comes of it is told by the contact itself.
 fn ask(world: &World, machine: &Machine, task: Option<&TaskId>) {
     let (world, machine) = (world.clone(), machine.clone());
     // Of a machine that is asked for all, it does not matter which task it is.
@@ -75,10 +77,16 @@ fn ask(world: &World, machine: &Machine, task: Option<&TaskId>) {
 
 /// Tells the tasks on a machine, and clears up there what is nobody's any more.
 pub(crate) async fn changed(world: &World, keeper: &KeeperId, is_live: bool) -> Result<()> {
-    tell_tasks(world, keeper, is_live).await?;
-    if is_live && let Some(asked) = contacts::known(world, keeper) {
-        let world = world.clone();
-        until_end(&world.clone(), async move { clear_up(&world, &asked).await });
+    let asked = contacts::known(world, keeper);
+    let fault = asked.as_ref().and_then(Asked::fault);
+    tell_tasks(world, keeper, is_live, fault.as_ref()).await?;
+    match (asked, fault) {
+        (Some(asked), _) if is_live => {
+            let world = world.clone();
+            until_end(&world.clone(), async move { clear_up(&world, &asked).await });
+        }
+        (_, Some(Fault::Slurm(SlurmFault::Over(over)))) => jobs::ended(world, keeper, &over).await?,
+        _ => {}
     }
     Ok(())
 }
@@ -86,12 +94,13 @@ pub(crate) async fn changed(world: &World, keeper: &KeeperId, is_live: bool) -> 
 /// Clears up what a machine has of a task, as soon as it can be reached, also by a later engine.
 pub(crate) async fn clear_up_later(world: &World, machine: &MachineId, task: &TaskId) -> Result<()> {
     let found = world.store().read().await?.machines().get(machine).await?;
-    match found.filter(|found| found.kind == MachineKind::Container) {
-        Some(found) => {
+    match found {
+        Some(found) if found.kind == MachineKind::Container => {
             let (world, task) = (world.clone(), task.clone());
             until_end(&world.clone(), async move { containers::clear_up(&world, &found, &task).await });
         }
-        None => clear_up_all_later(world, machine),
+        Some(found) if found.kind == MachineKind::Slurm => jobs::clear_up_later(world, &found, task),
+        _ => clear_up_all_later(world, machine),
     }
     Ok(())
 }
@@ -152,7 +161,7 @@ fn read_left(noted: Option<Value>) -> BTreeSet<String> {
 }
 
 /// Writes on the tasks that are at work there that they wait for the machine, or has them look again.
-async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool) -> Result<()> {
+async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool, fault: Option<&Fault>) -> Result<()> {
     let mut tx = world.store().write().await?;
     let Some(found) = tx.machines().get(&keeper.machine).await? else { return Ok(()) };
     let found = match &keeper.task {
@@ -161,15 +170,19 @@ async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool) -> Result<(
     };
     let found = Candidate::from(found);
     let name = [found.machine.name.clone()];
-    let told = placement::waiting(&name, std::slice::from_ref(&found), WaitFor::Unreachable);
+    let mut told = placement::waiting(&name, std::slice::from_ref(&found), WaitFor::Unreachable);
+    if let Some(Fault::Slurm(SlurmFault::Waiting { .. })) = fault {
+        // It can be reached: its place in the cluster is what is missing.
+        told.reason = WaitReason::JobPending;
+    }
     let mut changed = Vec::new();
     let on_machine = tx.workspaces().tasks_on(&keeper.machine).await?;
     for mut task in on_machine.into_iter().filter(|task| keeper.serves(&task.id)) {
         let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
         let changes = match is_live {
-            true => reason == Some(WaitReason::MachineUnreachable),
+            true => is_told_here(reason),
             // Why it cannot be reached may be known only later.
-            false if reason == Some(WaitReason::MachineUnreachable) => {
+            false if is_told_here(reason) => {
                 task.waiting.as_ref().is_some_and(|waiting| waiting.message != told.message)
             }
             false => reason.is_none() && is_at_work(&mut tx, &task.id).await?,
@@ -188,6 +201,11 @@ async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool) -> Result<(
         changed.iter().for_each(|task| core::workers::kick(world, task));
     }
     Ok(())
+}
+
+/// Whether it is the contact with its machine that a task was told to wait for.
+const fn is_told_here(reason: Option<WaitReason>) -> bool {
+    matches!(reason, Some(WaitReason::MachineUnreachable | WaitReason::JobPending))
 }
 
 /// Whether a program of a task runs, or a step of it is open.

@@ -78,8 +78,8 @@ impl SlurmConfig {
             "--parsable",
             // A second copy would begin while the first one may go on.
             "--no-requeue",
-            // Nothing of the environment of whoever submits.
-            "--export=NONE",
+            // Nothing of the environment of whoever submits. With `NONE`, Slurm waits for a login of the user first.
+            "--export=NIL",
             "--nodes=1",
             "--ntasks=1",
             "--chdir=/",
@@ -119,7 +119,7 @@ mod tests {
         };
         good.check().unwrap();
         let line = good.arguments("forge-o-a").join(" ");
-        for word in ["--no-requeue", "--export=NONE", "--time=90", "--mem=512M", "--gres=gpu:a100:2"] {
+        for word in ["--no-requeue", "--export=NIL", "--time=90", "--mem=512M", "--gres=gpu:a100:2"] {
             assert!(line.contains(word), "{line}");
         }
         let of = |field: &str, config: SlurmConfig| {

@@ -23,9 +23,10 @@ const LOOKS_EVERY: Duration = Duration::from_secs(1);
 /// What the jobs of tests begin with.
 const TEST: &str = "test-";
 
-/// Whether a test submitted a job as this.
-pub(super) fn is_of_test(id: &str) -> bool {
-    id.starts_with(TEST)
+/// Whether a test of this process submitted a job as this.
+pub(super) fn is_of_own_test(id: &str) -> bool {
+    let of = id.strip_prefix(TEST).and_then(|rest| rest.split_once('-'));
+    of.is_some_and(|(process, _)| process.parse() == Ok(std::process::id()))
 }
 
 /// The job of a test is written down nowhere: it is cancelled in the end, and swept by its name.

@@ -15,10 +15,10 @@ pub struct ListedJob {
 }
 
 impl ListedJob {
-    /// Whether a test of a machine submitted it.
+    /// Whether a test of a machine submitted it that this process does.
     #[must_use]
-    pub fn is_of_test(&self) -> bool {
-        super::examine::is_of_test(&self.id)
+    pub fn is_of_own_test(&self) -> bool {
+        super::examine::is_of_own_test(&self.id)
     }
 }
 

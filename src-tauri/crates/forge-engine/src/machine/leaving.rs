@@ -1,0 +1,58 @@
+//! A task goes on without the machine that it is on.
+
+use forge_model::event::EventType;
+use forge_model::execution::{Execution, ExecutionError};
+use forge_model::ids::TaskId;
+use forge_model::workspace::{Workspace, WorkspaceStatus};
+use forge_store::Tx;
+use serde_json::json;
+
+use crate::{ConflictCode, EngineError, World, core, error::Result};
+
+use super::contact;
+
+/// Has a task leave its machine, whose end is told by `why` where a person did not decide it. Its worktree here is as it
+/// was when it was last fetched; what the machine has beyond that is kept as a backup when it can be reached again. The
+/// next run may be anywhere.
+pub(crate) async fn leave(world: &World, id: &TaskId, why: Option<ExecutionError>) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    let (mut task, _) = core::load::load(world, &mut tx, id, None).await?;
+    let Some(workspace) = tx.workspaces().last(id).await?.filter(|it| it.machine_id.is_some()) else {
+        let message = "the task is on no machine yet: change the labels that it requires";
+        return Err(EngineError::conflict(ConflictCode::NothingRunning, message));
+    };
+    let facts = json!({ "machine_id": workspace.machine_id, "given_up": why.is_none() });
+    if let Some(why) = why {
+        tell_runs(&mut tx, &workspace, &why).await?;
+    }
+    // It is made ready anew, for wherever its programs run next.
+    let status = match workspace.status {
+        WorkspaceStatus::Active => WorkspaceStatus::Creating,
+        other => other,
+    };
+    let gone = workspace.machine_id.clone();
+    let freed = Workspace { machine_id: None, status, ..workspace };
+    tx.workspaces_mut().put(&freed, world.now()).await?;
+    task.waiting = None;
+    tx.tasks_mut().update(&mut task, world.now()).await?;
+    world.emit(&mut tx, EventType::TaskUpdated, &task, id.as_str(), &facts).await?;
+    tx.commit().await?;
+    // Not before: whoever waits for the machine asks where it is to go on.
+    core::location::given_up::give_up(world, id);
+    core::workers::kick(world, id);
+    if let Some(gone) = gone {
+        contact::clear_up_later(world, &gone, id).await?;
+    }
+    Ok(())
+}
+
+/// Writes in the runs on the machine why they end, so that whoever ends them tells it, a later engine included.
+async fn tell_runs(tx: &mut Tx, workspace: &Workspace, why: &ExecutionError) -> Result<()> {
+    for row in tx.executions().open(Some(std::slice::from_ref(&workspace.task_id))).await? {
+        if row.execution.machine_id == workspace.machine_id {
+            let run = Execution { error: Some(why.clone()), ..row.execution };
+            tx.executions_mut().update(&run).await?;
+        }
+    }
+    Ok(())
+}
