@@ -236,6 +236,7 @@ async fn time_limit_of_a_job_fails_the_run_and_what_it_wrote_is_a_backup() -> Re
     on.until_there("there").await?;
     let job = on.cluster.jobs()?.first().context("a job")?.0;
     on.cluster.slurm(&["scontrol", "update", &format!("JobId={job}"), "TimeLimit=0-00:00:01"])?;
+    eventually("the job is over", || Ok(on.cluster.jobs()?.is_empty())).await?;
     on.board.wait(&task, "blocked", |now| now["status"] == "blocked").await?;
     let runs = on.runs(&task).await?;
     assert_eq!(runs.len(), 1, "{runs:#?}");

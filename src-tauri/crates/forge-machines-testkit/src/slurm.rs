@@ -36,6 +36,9 @@ const UP_WITHIN: Duration = Duration::from_secs(60);
 /// How long what was ended may be there.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
+/// How many seconds the controller may take to save what it knows.
+const SAVES_WITHIN: u64 = 6;
+
 /// From one look to the next.
 const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
@@ -185,11 +188,20 @@ impl Cluster {
         })
     }
 
-    /// Kills the controller at once.
+    /// Kills the controller at once, but not before it has saved that the jobs run: one that comes back without knowing
+    /// that begins them again, which their nodes refuse, and cancels them.
     ///
     /// # Errors
     /// When it does not run.
     pub fn kill_controller(&self) -> Result<()> {
+        until("the controller has saved what it knows", UP_WITHIN, || {
+            let times = self.slurm(&["squeue", "--noheader", "--states=running", "--format=%M"])?;
+            let is_young = |time: &str| {
+                let seconds = time.strip_prefix("0:").and_then(|seconds| seconds.parse::<u64>().ok());
+                seconds.is_some_and(|seconds| seconds <= SAVES_WITHIN)
+            };
+            Ok(!times.lines().any(|time| is_young(time.trim())))
+        })?;
         self.kill("slurmctld", "ctld.pid")
     }
 

@@ -21,6 +21,7 @@ use std::{
 
 use forge_exec::{SandboxSupport, Variables, sandbox_support};
 use forge_keeper::{FarTree, Keeper, McpProgram, Pause, Provided, RunState, TransferError, far_worktree};
+use forge_machines::{Fault, SlurmFault};
 use forge_model::ids::{MachineId, ProjectId, TaskId};
 use forge_model::machine::Machine;
 use forge_model::workspace::Workspace;
@@ -351,7 +352,12 @@ pub(crate) fn stopping() -> EngineError {
 pub(crate) fn require_reachable(world: &World, workspace: &Workspace) -> Result<()> {
     let machine = workspace.machine_id.as_ref();
     let asked = machine.and_then(|id| contacts::known_of(world, id, &workspace.task_id));
-    if asked.is_some_and(|asked| asked.is_unreachable()) {
+    let fault = asked.and_then(|asked| asked.fault());
+    // A job that has not begun has nothing that could be stopped.
+    let has_begun = |fault: &Fault| {
+        !matches!(fault, Fault::Slurm(SlurmFault::Waiting { .. })) || lent_folders::is_there(workspace)
+    };
+    if fault.as_ref().is_some_and(has_begun) {
         let message = "its machine cannot be reached: wait for it, or give it up";
         return Err(EngineError::conflict(crate::ConflictCode::InUse, message));
     }
