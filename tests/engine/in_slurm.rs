@@ -227,7 +227,7 @@ async fn engine_that_comes_back_goes_on_with_the_run_in_its_job() -> Result<()> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn time_limit_of_a_job_fails_the_run_and_what_it_wrote_is_a_backup() -> Result<()> {
+async fn job_that_somebody_cancels_fails_the_run_and_what_it_wrote_is_a_backup() -> Result<()> {
     let Some(mut on) = OnCluster::new(json!({})).await? else { return Ok(()) };
     let there = on.shared("there");
     let script = format!("echo late > late.txt; touch {}; sleep 1000", there.display());
@@ -235,14 +235,13 @@ async fn time_limit_of_a_job_fails_the_run_and_what_it_wrote_is_a_backup() -> Re
     let task = on.begin(&script, once).await?;
     on.until_there("there").await?;
     let job = on.cluster.jobs()?.first().context("a job")?.0;
-    on.cluster.slurm(&["scontrol", "update", &format!("JobId={job}"), "TimeLimit=0-00:00:01"])?;
-    eventually("the job is over", || Ok(on.cluster.jobs()?.is_empty())).await?;
+    on.cluster.slurm(&["scancel", &job.to_string()])?;
     on.board.wait(&task, "blocked", |now| now["status"] == "blocked").await?;
     let runs = on.runs(&task).await?;
     assert_eq!(runs.len(), 1, "{runs:#?}");
-    assert_eq!((&runs[0]["status"], &runs[0]["error"]["code"]), (&json!("failed"), &json!("time_limit")));
+    assert_eq!((&runs[0]["status"], &runs[0]["error"]["code"]), (&json!("failed"), &json!("job_cancelled")));
     let told = runs[0]["error"]["message"].as_str().context("a message")?;
-    ensure!(told.contains("time limit"), "{told}");
+    ensure!(told.contains("somebody cancelled it"), "{told}");
     eventually("what it wrote is kept", || Ok(on.backed_up(&task, "late.txt")? == "late")).await?;
     on.close().await
 }

@@ -262,7 +262,9 @@ impl Fault {
     /// How long it may take until it is tried again, where time alone may mend it.
     pub(crate) fn longest_pause(&self) -> std::time::Duration {
         match self {
-            Self::Slurm(SlurmFault::Waiting { .. }) => std::time::Duration::from_secs(10),
+            Self::Slurm(SlurmFault::Waiting { .. } | SlurmFault::Controller { .. }) => {
+                std::time::Duration::from_secs(10)
+            }
             _ => crate::machine::LONGEST_PAUSE,
         }
     }
