@@ -1,9 +1,17 @@
 //! What keeps a machine from being used: each fault in one sentence, with what a person can do about it.
 
+use std::time::Duration;
+
 use crate::{
     ContainerFault, SlurmFault,
     steps::{Step, StepName},
 };
+
+/// From one attempt to the next, at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The same of a cluster, which is asked and not connected to: it tells nobody that a job begins.
+const LONGEST_PAUSE_OF_SLURM: Duration = Duration::from_secs(10);
 
 /// Why a machine cannot be used now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -260,12 +268,10 @@ impl Fault {
     }
 
     /// How long it may take until it is tried again, where time alone may mend it.
-    pub(crate) fn longest_pause(&self) -> std::time::Duration {
+    pub(crate) const fn longest_pause(&self) -> Duration {
         match self {
-            Self::Slurm(SlurmFault::Waiting { .. } | SlurmFault::Controller { .. }) => {
-                std::time::Duration::from_secs(10)
-            }
-            _ => crate::machine::LONGEST_PAUSE,
+            Self::Slurm(SlurmFault::Waiting { .. } | SlurmFault::Controller { .. }) => LONGEST_PAUSE_OF_SLURM,
+            _ => LONGEST_PAUSE,
         }
     }
 

@@ -23,9 +23,8 @@ use crate::{
     way::{Sharing, Way},
 };
 
-/// From one attempt to the next: at first, and at most.
+/// From one attempt to the next, at first.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The same for what only a person can mend. A server locks out who tries too often.
 const PERSONS_PAUSE: Duration = Duration::from_secs(600);

@@ -1,9 +1,6 @@
 //! What follows when a machine can be reached again, or cannot be reached any more.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    sync::Mutex,
-};
+use std::{collections::HashSet, sync::Mutex};
 
 use forge_keeper::Connector as _;
 use forge_machines::{Fault, SlurmFault};
@@ -12,7 +9,7 @@ use forge_model::ids::{MachineId, TaskId};
 use forge_model::machine::{Machine, MachineKind};
 use forge_model::task::WaitReason;
 use forge_store::Tx;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     World,
@@ -26,14 +23,7 @@ use crate::{
     error::Result,
 };
 
-use super::{
-    clearing::{clear_up_in_turn, until_end},
-    containers, jobs,
-};
-
-/// The setting of Forge as a whole that names the machines on which something is left of tasks that are not there any
-/// more.
-const LEFT_ON: &str = "left_on_machines";
+use super::{clearing::until_end, containers, job_end, jobs, left_over};
 
 /// Keepers that somebody waits for on behalf of tasks.
 #[derive(Default)]
@@ -41,11 +31,13 @@ struct Awaited(Mutex<HashSet<KeeperId>>);
 
 /// At start: machines on which something may go on are asked, which tells them that this engine is there.
 pub(crate) async fn ask_all(world: &World) -> Result<()> {
-    let left = read_left(core::app_settings::app_setting(world, LEFT_ON).await?);
+    let left = left_over::left_on_machines(world).await?;
     let mut conn = world.store().read().await?;
     for machine in conn.machines().list().await? {
         match machine.kind {
-            MachineKind::Ssh if left.contains(machine.id.as_str()) => clear_up_all_later(world, &machine.id),
+            MachineKind::Ssh if left.contains(machine.id.as_str()) => {
+                left_over::clear_up_all_later(world, &machine.id)
+            }
             MachineKind::Ssh if machine.tasks == 0 && machine.runs == 0 => {}
             MachineKind::Ssh => ask(world, &machine, None),
             MachineKind::Container | MachineKind::Slurm => {
@@ -83,39 +75,12 @@ pub(crate) async fn changed(world: &World, keeper: &KeeperId, is_live: bool) -> 
     match (asked, fault) {
         (Some(asked), _) if is_live => {
             let world = world.clone();
-            until_end(&world.clone(), async move { clear_up(&world, &asked).await });
+            until_end(&world.clone(), async move { left_over::clear_up(&world, &asked).await });
         }
-        (_, Some(Fault::Slurm(SlurmFault::Over(over)))) => jobs::ended(world, keeper, &over).await?,
+        (_, Some(Fault::Slurm(SlurmFault::Over(over)))) => job_end::ended(world, keeper, &over).await?,
         _ => {}
     }
     Ok(())
-}
-
-/// Clears up what a machine has of a task, as soon as it can be reached, also by a later engine.
-pub(crate) async fn clear_up_later(world: &World, machine: &MachineId, task: &TaskId) -> Result<()> {
-    let found = world.store().read().await?.machines().get(machine).await?;
-    match found {
-        Some(found) if found.kind == MachineKind::Container => {
-            let (world, task) = (world.clone(), task.clone());
-            until_end(&world.clone(), async move { containers::clear_up(&world, &found, &task).await });
-        }
-        Some(found) if found.kind == MachineKind::Slurm => jobs::clear_up_later(world, &found, task),
-        _ => clear_up_all_later(world, machine),
-    }
-    Ok(())
-}
-
-/// The same for all that the keeper of a machine has of any task.
-fn clear_up_all_later(world: &World, machine: &MachineId) {
-    let (world, machine) = (world.clone(), machine.clone());
-    until_end(&world.clone(), async move {
-        let found = world.store().read().await?.machines().get(&machine).await?;
-        let Some(found) = found else { return Ok(()) };
-        note_left(&world, |left| left.insert(machine.0.clone())).await?;
-        let asked = contacts::asked(&world, &found, &TaskId(String::new())).await?;
-        asked.link.reachable().await;
-        clear_up(&world, &asked).await
-    });
 }
 
 /// Has somebody wait for a machine that tasks wait for, and wakes these when it can be reached. That they wait is
@@ -143,21 +108,6 @@ pub(crate) fn reconnect_later(world: &World, machine: &MachineId) {
             Ok(())
         });
     }
-}
-
-/// Changes the list of machines on which something is left.
-async fn note_left(world: &World, change: impl FnOnce(&mut BTreeSet<String>) -> bool) -> Result<()> {
-    let mut tx = world.store().write().await?;
-    let mut left = read_left(tx.app_settings().get(LEFT_ON).await?);
-    if change(&mut left) {
-        tx.app_settings_mut().put(LEFT_ON, &json!(left)).await?;
-        tx.commit().await?;
-    }
-    Ok(())
-}
-
-fn read_left(noted: Option<Value>) -> BTreeSet<String> {
-    noted.and_then(|noted| serde_json::from_value(noted).ok()).unwrap_or_default()
 }
 
 /// Writes on the tasks that are at work there that they wait for the machine, or has them look again.
@@ -212,16 +162,4 @@ const fn is_told_here(reason: Option<WaitReason>) -> bool {
 async fn is_at_work(tx: &mut Tx, task: &TaskId) -> Result<bool> {
     let runs = !tx.executions().open(Some(std::slice::from_ref(task))).await?.is_empty();
     Ok(runs || !tx.steps().open(task).await?.is_empty())
-}
-
-/// Ends there what no row names, and removes the copies of worktrees that are not there any more. What a copy holds that
-/// was not fetched is kept as a backup first.
-async fn clear_up(world: &World, asked: &Asked) -> Result<()> {
-    // One at a time: what another one fetches just then is not fetched twice.
-    let _turn = contacts::turn(world, &asked.id).await;
-    if asked.over.is_cancelled() {
-        return Ok(());
-    }
-    clear_up_in_turn(world, asked).await?;
-    note_left(world, |left| left.remove(asked.id.machine.as_str())).await
 }

@@ -1,4 +1,4 @@
-//! Jobs of tasks on clusters: what follows when one ends, and how each is released.
+//! Jobs of tasks on clusters: how each is released.
 //!
 //! Invariants:
 //! - A job is cancelled only after what its worktree holds was fetched, and its row goes only when it is over and nothing
@@ -8,10 +8,9 @@
 use std::time::Duration;
 
 use forge_machines::{
-    Fault, JobOver, SlurmFault,
+    Fault, SlurmFault,
     slurm::{Allocation, Look, Slurm},
 };
-use forge_model::execution::ExecutionError;
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::machine::{Machine, MachineKind};
 use forge_store::table::jobs::JobRow;
@@ -19,16 +18,13 @@ use forge_store::table::jobs::JobRow;
 use crate::{
     EngineError, World,
     core::{
-        self, lent_folders,
+        self,
         location::{asked::Asked, contacts, jobs::allocation, keeper_id::KeeperId},
     },
     error::Result,
 };
 
-use super::{
-    clearing::{clear_up_in_turn, unreachable, until_end},
-    leaving,
-};
+use super::clearing::{clear_up_in_turn, unreachable, until_end};
 
 /// From one sweep to the next.
 const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
@@ -207,32 +203,6 @@ async fn is_left_behind_kept(world: &World, left: &Asked) -> Result<bool> {
         core::location::left_there::keep_and_remove(world, left, &tree.task, &tree.project).await?;
     }
     Ok(left.keeper.far_trees(false).await.map_err(EngineError::Transfer)?.is_empty())
-}
-
-/// Has the task of a job that is over go on in another one, if its worktree was in it. Of a job that may still be at work
-/// only a person says that.
-pub(super) async fn ended(world: &World, keeper: &KeeperId, over: &JobOver) -> Result<()> {
-    let Some(task) = keeper.task.clone().filter(|_| over.is_certain()) else { return Ok(()) };
-    let mut conn = world.store().read().await?;
-    let workspace = conn.workspaces().last(&task).await?;
-    let machine = conn.machines().get(&keeper.machine).await?;
-    drop(conn);
-    let has_worktree = workspace.is_some_and(|workspace| {
-        workspace.machine_id.as_ref() == Some(&keeper.machine) && lent_folders::is_there(&workspace)
-    });
-    if has_worktree {
-        let fault = SlurmFault::Over(over.clone());
-        let why = ExecutionError {
-            code: over.code().to_owned(),
-            message: fault.to_string(),
-            remedy: fault.remedy(),
-        };
-        return leaving::leave(world, &task, Some(why)).await;
-    }
-    if let Some(machine) = machine {
-        clear_up_later(world, &machine, &task);
-    }
-    Ok(())
 }
 
 /// The jobs on a machine of which something is left.

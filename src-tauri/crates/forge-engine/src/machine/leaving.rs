@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{ConflictCode, EngineError, World, core, error::Result};
 
-use super::contact;
+use super::left_over;
 
 /// Has a task leave its machine, whose end is told by `why` where a person did not decide it. Its worktree here is as it
 /// was when it was last fetched; what the machine has beyond that is kept as a backup when it can be reached again. The
@@ -41,7 +41,7 @@ pub(crate) async fn leave(world: &World, id: &TaskId, why: Option<ExecutionError
     core::location::given_up::give_up(world, id);
     core::workers::kick(world, id);
     if let Some(gone) = gone {
-        contact::clear_up_later(world, &gone, id).await?;
+        left_over::clear_up_later(world, &gone, id).await?;
     }
     Ok(())
 }

@@ -10,6 +10,8 @@ pub(crate) mod contact;
 pub(crate) mod containers;
 pub(crate) mod contribution;
 pub(crate) mod hosts;
+mod job_end;
 mod jobs;
 pub(crate) mod leaving;
+pub(crate) mod left_over;
 pub(crate) mod test;
