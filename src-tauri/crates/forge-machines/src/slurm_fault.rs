@@ -60,6 +60,12 @@ pub enum SlurmFault {
         /// What was said.
         said: String,
     },
+    /// What is known of jobs cannot be read or written here. Nothing is submitted then.
+    #[error("Could not read or write what is known of jobs: {said}.")]
+    Unwritten {
+        /// What the database said.
+        said: String,
+    },
     /// A value would be read as something else.
     #[error("Could not submit a job: {field} {problem}.")]
     Invalid {
@@ -164,6 +170,7 @@ impl SlurmFault {
                  is back."
                     .to_owned()
             }
+            Self::Unwritten { .. } => "Free space on this computer's disk.".to_owned(),
             Self::Invalid { .. } => "Correct the machine.".to_owned(),
             Self::Refused { .. } => {
                 "Correct the machine's partition, account, time, memory, processors or GRES by what was said."
@@ -195,7 +202,10 @@ impl SlurmFault {
     /// Whether time alone may mend it.
     pub(crate) const fn is_passing(&self) -> bool {
         match self {
-            Self::Controller { .. } | Self::Waiting { .. } | Self::Disconnected { .. } => true,
+            Self::Controller { .. }
+            | Self::Unwritten { .. }
+            | Self::Waiting { .. }
+            | Self::Disconnected { .. } => true,
             // The node may come back, which makes it certain.
             Self::Over(over) => matches!(over.end, JobEnd::NodeFailed),
             Self::NoProgram { .. }
@@ -222,7 +232,8 @@ impl SlurmFault {
     pub(crate) const fn step(&self) -> StepName {
         match self {
             Self::NoProgram { .. } | Self::Controller { .. } => StepName::Slurm,
-            Self::Invalid { .. }
+            Self::Unwritten { .. }
+            | Self::Invalid { .. }
             | Self::Refused { .. }
             | Self::Waiting { .. }
             | Self::Over(_)

@@ -36,7 +36,7 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
     for machine in conn.machines().list().await? {
         match machine.kind {
             MachineKind::Ssh if left.contains(machine.id.as_str()) => {
-                left_over::clear_up_all_later(world, &machine.id)
+                left_over::clear_up_all_later(world, &machine.id);
             }
             MachineKind::Ssh if machine.tasks == 0 && machine.runs == 0 => {}
             MachineKind::Ssh => ask(world, &machine, None),

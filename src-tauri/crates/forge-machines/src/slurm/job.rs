@@ -76,9 +76,8 @@ impl Drop for MakingJob {
     }
 }
 
-fn unwritten(error: io::Error) -> Fault {
-    SlurmFault::Controller { said: format!("what is known of jobs here cannot be read or written ({error})") }
-        .into()
+fn unwritten(error: &io::Error) -> Fault {
+    SlurmFault::Unwritten { said: error.to_string() }.into()
 }
 
 impl TaskJob {
@@ -126,15 +125,15 @@ impl TaskJob {
 
     /// The job that there is, or another one where that is allowed. It is written down before it is submitted.
     async fn submitted(&self) -> Result<(Allocation, u64), Fault> {
-        let last = self.ledger.last().await.map_err(unwritten)?;
+        let last = self.ledger.last().await.map_err(|error| unwritten(&error))?;
         let may_make = self.makers.load(Ordering::Acquire) > 0;
         let mut allocation = match last {
             Some(last) => match &last.over {
                 None => last,
-                Some(_) if may_make => self.ledger.intend().await.map_err(unwritten)?,
+                Some(_) if may_make => self.ledger.intend().await.map_err(|error| unwritten(&error))?,
                 Some(over) => return Err(SlurmFault::Over(self.newest(&last, over).await?).into()),
             },
-            None if may_make => self.ledger.intend().await.map_err(unwritten)?,
+            None if may_make => self.ledger.intend().await.map_err(|error| unwritten(&error))?,
             None => return Err(SlurmFault::NoJob.into()),
         };
         if let Some(job) = allocation.job {
@@ -146,7 +145,7 @@ impl TaskJob {
             None if may_make => self.slurm.submit(&allocation.id).await?,
             None => return Err(SlurmFault::NoJob.into()),
         };
-        self.ledger.submitted(&allocation.id, job).await.map_err(unwritten)?;
+        self.ledger.submitted(&allocation.id, job).await.map_err(|error| unwritten(&error))?;
         allocation.job = Some(job);
         Ok((allocation, job))
     }
@@ -156,7 +155,7 @@ impl TaskJob {
         let (false, Some(job)) = (over.is_certain(), last.job) else { return Ok(over.clone()) };
         match self.slurm.look(job).await? {
             Look::Over(now) => {
-                self.ledger.over(&last.id, &now).await.map_err(unwritten)?;
+                self.ledger.over(&last.id, &now).await.map_err(|error| unwritten(&error))?;
                 Ok(now)
             }
             _ => Ok(over.clone()),
@@ -175,7 +174,7 @@ impl TaskJob {
             }
             Look::Waiting { fault } => Err(fault.into()),
             Look::Over(over) => {
-                self.ledger.over(&allocation.id, &over).await.map_err(unwritten)?;
+                self.ledger.over(&allocation.id, &over).await.map_err(|error| unwritten(&error))?;
                 Err(SlurmFault::Over(over).into())
             }
         }
