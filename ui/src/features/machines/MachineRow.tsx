@@ -51,6 +51,12 @@ function Labels({ labels }: { labels: readonly string[] }) {
   );
 }
 
+/** What is known of a machine, in one line that breaks after its dots. */
+function Facts({ facts }: { facts: readonly (string | null)[] }) {
+  const said = facts.filter((fact) => fact !== null);
+  return said.length > 0 && <span className={styles.count}>{said.join("\u00a0· ")}</span>;
+}
+
 /** What containers may use and reach. */
 function ContainerFacts({ container }: { container: ContainerConfig }) {
   const { t } = useTranslation();
@@ -63,7 +69,7 @@ function ContainerFacts({ container }: { container: ContainerConfig }) {
     pids == null ? null : t("machines.container.factPids", { count: pids }),
     mounts?.length ? t("machines.container.factMounts", { count: mounts.length }) : null,
   ];
-  return <span className={styles.count}>{facts.filter((fact) => fact !== null).join(" · ")}</span>;
+  return <Facts facts={facts} />;
 }
 
 /** What jobs ask for; nothing where all of it is left to the cluster. */
@@ -77,8 +83,8 @@ function SlurmFacts({ slurm }: { slurm: SlurmConfig }) {
     cpus == null ? null : t("machines.container.factCpus", { count: cpus }),
     memory_mb == null ? null : t("machines.container.factMemory", { count: memory_mb }),
     gres ?? null,
-  ].filter((fact) => fact !== null);
-  return facts.length > 0 && <span className={styles.count}>{facts.join(" · ")}</span>;
+  ];
+  return <Facts facts={facts} />;
 }
 
 /** How a machine is reached: an address or a file as it is typed, a cluster in words. */

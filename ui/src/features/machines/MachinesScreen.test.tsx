@@ -36,7 +36,7 @@ describe("the list", () => {
     expect(rows[1]).toContain("then try ssh attic.");
     expect(rows[2]).toMatch(/build-farm.*ci@build\.example.*Not contacted yet/);
     expect(rows[3]).toContain(
-      "clean-room/home/me/src/website/Containerfilepodman · no network · 4,096 MiB · 2 processors · 500 processes · 1 mount",
+      "clean-room/home/me/src/website/Containerfilepodman\u00a0· no network\u00a0· 4,096 MiB\u00a0· 2 processors\u00a0· 500 processes\u00a0· 1 mount",
     );
     expect(await violationsIn(container)).toEqual([]);
   });

@@ -46,7 +46,7 @@ describe("a cluster in the list", () => {
   it("tells where its jobs are submitted and what they ask for", async () => {
     open();
     expect((await rowOf("hpc")).textContent).toContain(
-      "hpcSlurm via build-farmpartition gpu · account vision-lab · at most 1,440 minutes · 8 processors · 32,768 MiB · gpu:1",
+      "hpcSlurm via build-farmpartition gpu\u00a0· account vision-lab\u00a0· at most 1,440 minutes\u00a0· 8 processors\u00a0· 32,768 MiB\u00a0· gpu:1",
     );
   });
 
@@ -81,7 +81,7 @@ describe("a cluster in the list", () => {
     await userEvent.click(await screen.findByRole("button", { name: "Remove hpc" }));
     const dialog = await screen.findByRole("alertdialog", { name: "Remove hpc?" });
     expect(dialog.textContent).toContain(
-      "Forge forgets this cluster. The folder /shared/me/forge stays there.",
+      "Forge forgets this cluster. The folder /shared/me/forge stays on it.",
     );
   });
 });
