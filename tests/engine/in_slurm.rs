@@ -336,3 +336,20 @@ async fn jobs_are_submitted_on_a_login_node_which_keeps_its_name_and_cannot_be_r
     drop(board);
     cluster.close()
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn job_that_is_over_in_a_check_blocks_the_task_instead_of_beginning_again() -> Result<()> {
+    let there = format!("/tmp/forge-check-{}", std::process::id());
+    let check = format!("touch {there}; sleep 1000");
+    let settings = json!({ "review_config": { "ci_steps": [check] } });
+    let Some(mut on) = OnCluster::new(settings).await? else { return Ok(()) };
+    let task = on.begin("echo work > work.txt", json!({})).await?;
+    eventually("the check runs", || Ok(Path::new(&there).exists())).await?;
+    fs::remove_file(&there)?;
+    let job = on.cluster.jobs()?.first().context("a job")?.0;
+    on.cluster.slurm(&["scancel", &job.to_string()])?;
+    let blocked = on.board.wait(&task, "blocked", |now| now["status"] == "blocked").await?;
+    ensure!(blocked.to_string().contains("somebody cancelled it"), "{blocked:#}");
+    on.board.act(&task, "cancel", json!({ "reason": "so" })).await?;
+    on.close().await
+}

@@ -270,7 +270,9 @@ impl Fault {
     /// How long it may take until it is tried again, where time alone may mend it.
     pub(crate) const fn longest_pause(&self) -> Duration {
         match self {
-            Self::Slurm(SlurmFault::Waiting { .. } | SlurmFault::Controller { .. }) => LONGEST_PAUSE_OF_SLURM,
+            Self::Slurm(
+                SlurmFault::Waiting { .. } | SlurmFault::Stalled { .. } | SlurmFault::Controller { .. },
+            ) => LONGEST_PAUSE_OF_SLURM,
             _ => LONGEST_PAUSE,
         }
     }

@@ -41,6 +41,9 @@ pub struct JobOver {
     /// The limit that it reached, in words; empty where Slurm does not tell.
     #[serde(default)]
     pub limit: String,
+    /// Whether its node does not answer: something of it may go on there.
+    #[serde(default)]
+    pub may_go_on: bool,
 }
 
 /// Why a job of Slurm cannot be had or used.
@@ -90,6 +93,16 @@ pub enum SlurmFault {
         /// What a person can do about it; empty where waiting helps.
         remedy: String,
     },
+    /// The job has begun and does not go on for now.
+    #[error("Could not go on in job {job} for now: {why}.")]
+    Stalled {
+        /// Its number.
+        job: u64,
+        /// Why, in words.
+        why: String,
+        /// What a person can do about it.
+        remedy: String,
+    },
     /// The job is over.
     #[error("{}", told(.0))]
     Over(JobOver),
@@ -115,7 +128,7 @@ pub enum SlurmFault {
 }
 
 fn told(over: &JobOver) -> String {
-    let JobOver { job, end, node, limit } = over;
+    let JobOver { job, end, node, limit, may_go_on } = over;
     let job = job.map_or_else(|| "the job".to_owned(), |job| format!("job {job}"));
     let node = if node.is_empty() { String::new() } else { format!(" on {node}") };
     let of = if limit.is_empty() { String::new() } else { format!(" of {limit}") };
@@ -132,10 +145,21 @@ fn told(over: &JobOver) -> String {
         JobEnd::Ended => "it ended".to_owned(),
         JobEnd::Unknown => "Slurm does not know it any more, so why it ended is not known".to_owned(),
     };
-    format!("Could not go on in {job}{node}: {why}.")
+    let silent = match end {
+        JobEnd::NodeFailed | JobEnd::NodeCameBack => "",
+        _ if *may_go_on => ", but its node does not answer, so it may go on there",
+        _ => "",
+    };
+    format!("Could not go on in {job}{node}: {why}{silent}.")
 }
 
 impl JobOver {
+    /// A job that ended so, on no node.
+    #[must_use]
+    pub const fn new(job: u64, end: JobEnd) -> Self {
+        Self { job: Some(job), end, node: String::new(), limit: String::new(), may_go_on: false }
+    }
+
     /// A name of the reason for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -145,7 +169,9 @@ impl JobOver {
             JobEnd::Cancelled => "job_cancelled",
             JobEnd::NodeFailed | JobEnd::NodeCameBack => "node_failed",
             JobEnd::Preempted => "job_preempted",
-            JobEnd::BootFailed | JobEnd::Ended | JobEnd::Unknown => "job_ended",
+            JobEnd::BootFailed => "boot_failed",
+            JobEnd::Unknown => "job_unknown",
+            JobEnd::Ended => "job_ended",
         }
     }
 
@@ -153,7 +179,7 @@ impl JobOver {
     /// have: its programs may go on.
     #[must_use]
     pub fn is_certain(&self) -> bool {
-        self.end != JobEnd::NodeFailed
+        self.end != JobEnd::NodeFailed && !self.may_go_on
     }
 }
 
@@ -179,7 +205,10 @@ impl SlurmFault {
             Self::Waiting { remedy, .. } if remedy.is_empty() => {
                 "Wait: the job begins when Slurm has a place for it.".to_owned()
             }
-            Self::Waiting { remedy, .. } => remedy.clone(),
+            Self::Waiting { remedy, .. } | Self::Stalled { remedy, .. } => remedy.clone(),
+            Self::Over(over) if over.may_go_on => {
+                "Wait until the node is back, or give up the machine: the task then goes on in another job.".to_owned()
+            }
             Self::Over(over) => match over.end {
                 JobEnd::TimeLimit => "Raise the time limit of the machine, or have the task do less.".to_owned(),
                 JobEnd::OutOfMemory => "Raise the memory of the machine, or have the task do less at once.".to_owned(),
@@ -205,9 +234,10 @@ impl SlurmFault {
             Self::Controller { .. }
             | Self::Unwritten { .. }
             | Self::Waiting { .. }
+            | Self::Stalled { .. }
             | Self::Disconnected { .. } => true,
             // The node may come back, which makes it certain.
-            Self::Over(over) => matches!(over.end, JobEnd::NodeFailed),
+            Self::Over(over) => matches!(over.end, JobEnd::NodeFailed) || over.may_go_on,
             Self::NoProgram { .. }
             | Self::Invalid { .. }
             | Self::Refused { .. }
@@ -221,6 +251,7 @@ impl SlurmFault {
         matches!(
             self,
             Self::Waiting { .. }
+                | Self::Stalled { .. }
                 | Self::Over(_)
                 | Self::NoJob
                 | Self::Disconnected { .. }
@@ -236,6 +267,7 @@ impl SlurmFault {
             | Self::Invalid { .. }
             | Self::Refused { .. }
             | Self::Waiting { .. }
+            | Self::Stalled { .. }
             | Self::Over(_)
             | Self::NoJob => StepName::Job,
             Self::NotShared { .. } => StepName::SharedFolder,

@@ -4,6 +4,7 @@ CREATE TABLE jobs (
     machine_id TEXT NOT NULL,
     task_id TEXT NOT NULL, -- may be gone
     number INTEGER, -- the cluster's
+    node TEXT, -- the one that it runs or ran on, once it has begun
     over TEXT, -- JSON: how it ended, once the cluster said so
     created_at INTEGER NOT NULL
 ) STRICT;

@@ -77,7 +77,7 @@ pub(crate) async fn changed(world: &World, keeper: &KeeperId, is_live: bool) -> 
             let world = world.clone();
             until_end(&world.clone(), async move { left_over::clear_up(&world, &asked).await });
         }
-        (_, Some(Fault::Slurm(SlurmFault::Over(over)))) => job_end::ended(world, keeper, &over).await?,
+        (_, Some(Fault::Slurm(fault))) => job_end::ended_later(world, keeper, &fault),
         _ => {}
     }
     Ok(())

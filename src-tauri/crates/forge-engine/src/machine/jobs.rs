@@ -5,10 +5,10 @@
 //!   of it is left.
 //! - A job that may still be at work, because its node failed, is left alone until the cluster knows its end.
 
-use std::time::Duration;
+use std::{collections::HashSet, sync::Mutex, time::Duration};
 
 use forge_machines::{
-    Fault, SlurmFault,
+    Fault, JobEnd, JobOver,
     slurm::{Allocation, Look, Slurm},
 };
 use forge_model::ids::{MachineId, TaskId};
@@ -20,6 +20,7 @@ use crate::{
     core::{
         self,
         location::{asked::Asked, contacts, jobs::allocation, keeper_id::KeeperId},
+        sync::locked,
     },
     error::Result,
 };
@@ -33,6 +34,9 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 /// that was cancelled is over.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How long a job that was written down may be on its way to the controller, in milliseconds.
+const ON_ITS_WAY_MS: i64 = 180_000;
 
 /// Sweeps now, and again and again until this engine ends.
 pub(crate) fn keep_swept(world: &World) {
@@ -72,36 +76,57 @@ async fn sweep_all(world: &World) -> Result<()> {
 }
 
 /// Releases the jobs of tasks that are not on a machine any more, and those that no row names: of tests, and of rows that
-/// a restored database does not have.
+/// a restored database does not have. What such a job holds is fetched as that of any other, so it gets a row first.
 async fn sweep(world: &World, machine: &Machine) -> Result<()> {
+    let slurm = contacts::cluster(world, machine).await?;
+    let listed = slurm.list().await.map_err(unreachable_by)?;
+    for job in listed.into_iter().filter(|job| !job.is_of_own_test()) {
+        let mut tx = world.store().write().await?;
+        if tx.jobs().get(&job.id).await?.is_none() {
+            tracing::info!(job = job.job, "found a job that no task has");
+            let nobodys = JobRow {
+                task_id: TaskId(job.id.clone()),
+                id: job.id,
+                machine_id: machine.id.clone(),
+                number: Some(job.job),
+                node: None,
+                over: None,
+                created_at: world.now(),
+            };
+            tx.jobs_mut().put(&nobodys).await?;
+            tx.commit().await?;
+        }
+    }
     for row in world.store().read().await?.jobs().on(&machine.id, None).await? {
         clear_up_later(world, machine, &row.task_id);
-    }
-    let slurm = contacts::cluster(world, machine).await?;
-    for job in slurm.list().await.map_err(unreachable_by)? {
-        if job.is_of_own_test() || world.store().read().await?.jobs().get(&job.id).await?.is_some() {
-            continue;
-        }
-        let nobodys = Allocation { id: job.id, job: Some(job.job), over: None };
-        let id = KeeperId { machine: machine.id.clone(), task: None };
-        match release(world, &slurm, &id, &nobodys).await {
-            Ok(_) => tracing::info!(job = job.job, "released a job that no task has"),
-            Err(error) => tracing::warn!(job = job.job, %error, "failed to release a job that no task has"),
-        }
     }
     Ok(())
 }
 
+/// Tasks whose jobs are about to be released.
+#[derive(Default)]
+struct Releasing(Mutex<HashSet<KeeperId>>);
+
 /// Releases the jobs that a task does not need any more, and tries that again until they are over.
 pub(super) fn clear_up_later(world: &World, machine: &Machine, task: &TaskId) {
     let (world, machine, task) = (world.clone(), machine.clone(), task.clone());
+    let id = KeeperId::of(&machine, &task);
+    if !locked(&world.part::<Releasing>().0).insert(id.clone()) {
+        return;
+    }
     until_end(&world.clone(), async move {
         let mut pause = FIRST_PAUSE;
         loop {
+            // Whoever asks from now on wants another look.
+            locked(&world.part::<Releasing>().0).remove(&id);
             match clear_up(&world, &machine, &task).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%task, %error, "failed to release a job; trying again"),
+            }
+            if !locked(&world.part::<Releasing>().0).insert(id.clone()) {
+                // Another one goes on with it.
+                return Ok(());
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -142,17 +167,76 @@ async fn release_in_turn(
     task: &TaskId,
     job: &Allocation,
 ) -> Result<bool> {
-    if job.over.is_none() && job.job.is_some() {
-        let asked = contacts::asked(world, machine, task).await?;
-        if !is_emptied(world, &asked).await? {
-            return Ok(false);
+    let number = match job.job {
+        Some(number) => number,
+        None => match slurm.find(&job.id).await.map_err(unreachable_by)? {
+            // An engine that was killed submitted it.
+            Some(number) => number,
+            // A request may be on its way still.
+            None if is_young(world, &job.id).await? => return Ok(false),
+            None => return forget(world, &job.id).await,
+        },
+    };
+    match slurm.look(number, job.known()).await.map_err(unreachable_by)? {
+        Look::Ready { .. } => {
+            let asked = contacts::asked(world, machine, task).await?;
+            if !is_emptied(world, &asked).await? {
+                return Ok(false);
+            }
+            give_back(world, &job.id, number).await?;
+            slurm.cancel(number, job.known()).await.map_err(unreachable_by)?;
+            Ok(false)
+        }
+        // Nothing is in one that never began.
+        Look::Waiting { .. } if job.node.is_none() => {
+            give_back(world, &job.id, number).await?;
+            slurm.cancel(number, job.known()).await.map_err(unreachable_by)?;
+            Ok(false)
+        }
+        Look::Waiting { .. } => Ok(false),
+        Look::Over(over) if !over.is_certain() => Ok(false),
+        Look::Over(over) => {
+            let has_begun = job.node.is_some() || !over.node.is_empty();
+            if has_begun && slurm.sees(&job.id).await.map_err(unreachable_by)? {
+                let left = contacts::asked_behind(world, KeeperId::of(machine, task), slurm, &job.id);
+                if !is_left_behind_kept(world, &left).await? {
+                    return Ok(false);
+                }
+                slurm.remove_folder(&job.id).await.map_err(unreachable_by)?;
+            }
+            forget(world, &job.id).await
         }
     }
-    release(world, slurm, &KeeperId::of(machine, task), job).await
 }
 
-/// Whether nothing is left in a job that runs: what it has was fetched. One that has not begun or is over has no keeper
-/// to be asked.
+/// Whether a job was written down just now.
+async fn is_young(world: &World, id: &str) -> Result<bool> {
+    let row = world.store().read().await?.jobs().get(id).await?;
+    Ok(row.is_some_and(|row| world.now().since(row.created_at) < ON_ITS_WAY_MS))
+}
+
+/// Writes down that a job is about to be cancelled: nobody takes it up any more.
+async fn give_back(world: &World, id: &str, number: u64) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    if let Some(row) = tx.jobs().get(id).await?.filter(|row| row.over.is_none()) {
+        let over = JobOver { may_go_on: true, ..JobOver::new(number, JobEnd::Cancelled) };
+        let over =
+            serde_json::to_value(over).map_err(|error| EngineError::invalid("job", error.to_string()))?;
+        tx.jobs_mut().put(&JobRow { number: Some(number), over: Some(over), ..row }).await?;
+        tx.commit().await?;
+    }
+    Ok(())
+}
+
+/// Nothing of a job is left.
+async fn forget(world: &World, id: &str) -> Result<bool> {
+    let mut tx = world.store().write().await?;
+    tx.jobs_mut().delete(id).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// Whether nothing is left in a job that runs: what it has was fetched.
 async fn is_emptied(world: &World, asked: &Asked) -> Result<bool> {
     match asked.link.connect().await {
         Ok(_) => {
@@ -160,40 +244,8 @@ async fn is_emptied(world: &World, asked: &Asked) -> Result<bool> {
             // Its repository may not be there at the moment: then what it holds has nowhere to go.
             Ok(asked.keeper.far_trees(false).await.map_err(EngineError::Transfer)?.is_empty())
         }
-        Err(Fault::Slurm(SlurmFault::Waiting { .. } | SlurmFault::Over(_) | SlurmFault::NoJob)) => Ok(true),
         Err(fault) => Err(unreachable_by(fault)),
     }
-}
-
-/// Cancels a job and, once it is over, fetches what it left and removes that. Whether it is done.
-async fn release(world: &World, slurm: &Slurm, id: &KeeperId, job: &Allocation) -> Result<bool> {
-    let number = match job.job {
-        Some(number) => Some(number),
-        // An engine that was killed may have submitted it.
-        None => slurm.find(&job.id).await.map_err(unreachable_by)?,
-    };
-    if let Some(number) = number {
-        let is_over = match slurm.look(number).await.map_err(unreachable_by)? {
-            Look::Over(over) => over.is_certain(),
-            Look::Waiting { .. } | Look::Ready { .. } => {
-                slurm.cancel(number).await.map_err(unreachable_by)?
-            }
-        };
-        if !is_over {
-            return Ok(false);
-        }
-        if slurm.sees(&job.id).await.map_err(unreachable_by)? {
-            let left = contacts::asked_behind(world, id.clone(), slurm, &job.id);
-            if !is_left_behind_kept(world, &left).await? {
-                return Ok(false);
-            }
-            slurm.remove_folder(&job.id).await.map_err(unreachable_by)?;
-        }
-    }
-    let mut tx = world.store().write().await?;
-    tx.jobs_mut().delete(&job.id).await?;
-    tx.commit().await?;
-    Ok(true)
 }
 
 /// Keeps what a job left as backups of its task. Whether nothing is left.

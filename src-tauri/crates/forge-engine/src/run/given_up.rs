@@ -9,9 +9,6 @@ use crate::{World, core, error::Result, run};
 /// What a run ends with whose machine was given up.
 const ABANDONED: &str = "abandoned";
 
-/// How jobs of clusters end through no fault of what ran in them: another one may go better.
-const BAD_LUCK: [&str; 2] = ["node_failed", "job_preempted"];
-
 /// Ends a run without its machine: what was lent is taken back as it was, its token is worth nothing any more, and it
 /// begins anew elsewhere. What the machine has of it is kept as a backup when it comes back.
 pub(crate) async fn abandon(world: &World, id: &ExecutionId) -> Result<()> {
@@ -35,7 +32,7 @@ pub(crate) async fn abandon(world: &World, id: &ExecutionId) -> Result<()> {
     };
     // Why a machine is gone was written down with the task's leave.
     let told = row.execution.error.clone();
-    let fails = told.as_ref().is_some_and(|error| !BAD_LUCK.contains(&error.code.as_str()));
+    let fails = told.as_ref().is_some_and(|error| !core::location::given_up::is_bad_luck(error));
     let run = Execution { error: told.or_else(|| Some(given_up())), ..row.execution };
     tx.processes_mut().delete(&marker_of(id.as_str()).0).await?;
     tx.approvals_mut().expire(id, None, world.now()).await?;

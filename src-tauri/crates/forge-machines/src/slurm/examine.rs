@@ -1,9 +1,10 @@
 //! The test of a cluster: Slurm, a job, the folder, and what a task needs in the job.
 
 use std::{
+    hash::{BuildHasher as _, RandomState},
     io,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
@@ -11,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 
-use super::{Allocation, JobOver, Ledger, Slurm, SlurmFault, TaskJob};
+use super::{Allocation, JobOver, Known, Ledger, Slurm, SlurmFault, TaskJob};
 use crate::{Fault, Machine, Step, StepName};
 
 /// How long a job of a test may wait for its beginning.
@@ -26,7 +27,13 @@ const TEST: &str = "test-";
 /// Whether a test of this process submitted a job as this.
 pub(super) fn is_of_own_test(id: &str) -> bool {
     let of = id.strip_prefix(TEST).and_then(|rest| rest.split_once('-'));
-    of.is_some_and(|(process, _)| process.parse() == Ok(std::process::id()))
+    of.is_some_and(|(process, _)| process == this_process())
+}
+
+/// A word for this process. Its number may be that of an earlier one.
+fn this_process() -> &'static str {
+    static WORD: OnceLock<String> = OnceLock::new();
+    WORD.get_or_init(|| format!("{:x}", RandomState::new().hash_one(std::process::id())))
 }
 
 /// The job of a test is written down nowhere: it is cancelled in the end, and swept by its name.
@@ -45,6 +52,11 @@ impl Ledger for Passing {
 
     async fn submitted(&self, _: &str, job: u64) -> io::Result<()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).job = Some(job);
+        Ok(())
+    }
+
+    async fn began(&self, _: &str, node: &str) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).node = Some(node.to_owned());
         Ok(())
     }
 
@@ -75,8 +87,8 @@ impl Slurm {
                 return steps;
             }
         }
-        let id = format!("{TEST}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let first = Allocation { id: id.clone(), job: None, over: None };
+        let id = format!("{TEST}{}-{}", this_process(), MADE.fetch_add(1, Ordering::Relaxed));
+        let first = Allocation { id: id.clone(), job: None, node: None, over: None };
         let ledger = Arc::new(Passing(Mutex::new(first)));
         let job =
             Arc::new(TaskJob::new(self.clone(), "a job of a test", Arc::clone(&ledger) as Arc<dyn Ledger>));
@@ -106,10 +118,10 @@ impl Slurm {
         let number = job.running().and_then(|running| running.job).unwrap_or_default();
         let host = &session.greeting.host_name;
         add(Step::good(StepName::Job, format!("Job {number} runs on {host}.")));
-        match self.hidden(id).await {
-            Ok(None) => add(Step::good(StepName::SharedFolder, "The nodes share the folder with this side.")),
-            Ok(Some(folder)) => {
-                let place = self.setup().submit.place();
+        match self.sees(id).await {
+            Ok(true) => add(Step::good(StepName::SharedFolder, "The nodes share the folder with this side.")),
+            Ok(false) => {
+                let (folder, place) = (self.setup().root.clone(), self.setup().submit.place());
                 add(Step::from(&Fault::from(SlurmFault::NotShared { folder, place })));
             }
             Err(fault) => add(Step::from(&fault)),
@@ -122,7 +134,7 @@ impl Slurm {
     /// Cancels the job of a test and removes its folder once it is over.
     async fn end_test(&self, job: u64, id: &str) -> Result<(), Fault> {
         let begun = tokio::time::Instant::now();
-        while !self.cancel(job).await? {
+        while !self.cancel(job, Known::default()).await? {
             if begun.elapsed() > BEGINS_WITHIN {
                 // The sweep of jobs that no task has sees it.
                 return Ok(());

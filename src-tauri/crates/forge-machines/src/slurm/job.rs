@@ -6,13 +6,19 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use forge_exec::{Command, Exit, Unmarked};
 
-use super::{Look, Slurm, script};
+use tokio::time::Instant;
+
+use super::{Known, Look, Slurm, script};
 use crate::{Fault, JobOver, KeeperProgram, Sharing, SlurmFault, Way};
+
+/// How long a job may take to appear of which the controller has not said that it took it.
+const UNSURE_FOR: Duration = Duration::from_secs(60);
 
 /// What is written down of a task's job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +27,18 @@ pub struct Allocation {
     pub id: String,
     /// Its number, once that is known.
     pub job: Option<u64>,
+    /// The node that it runs or ran on, once it has begun.
+    pub node: Option<String>,
     /// How it ended, once Slurm said so.
     pub over: Option<JobOver>,
+}
+
+impl Allocation {
+    /// What is known of it, for whoever looks at it.
+    #[must_use]
+    pub fn known(&self) -> Known<'_> {
+        Known { node: self.node.as_deref().unwrap_or_default(), over: self.over.as_ref() }
+    }
 }
 
 /// Where the jobs of a task are written down. Each word is durable when it returns.
@@ -46,6 +62,12 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     /// When it cannot be written.
     async fn submitted(&self, id: &str, job: u64) -> io::Result<()>;
 
+    /// It runs on this node.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn began(&self, id: &str, node: &str) -> io::Result<()>;
+
     /// It is over.
     ///
     /// # Errors
@@ -64,6 +86,8 @@ pub struct TaskJob {
     /// One at a time: whoever comes second finds what the first one submitted.
     turn: tokio::sync::Mutex<()>,
     running: Mutex<Option<Allocation>>,
+    /// Until when a job may come that the controller has not said to have taken. Whoever submits has it.
+    unsure_until: Arc<tokio::sync::Mutex<Option<Instant>>>,
 }
 
 /// While it lives, whoever connects to a job submits one when there is none.
@@ -91,6 +115,7 @@ impl TaskJob {
             makers: AtomicU32::new(0),
             turn: tokio::sync::Mutex::default(),
             running: Mutex::default(),
+            unsure_until: Arc::default(),
         }
     }
 
@@ -126,8 +151,8 @@ impl TaskJob {
     /// The job that there is, or another one where that is allowed. It is written down before it is submitted.
     async fn submitted(&self) -> Result<(Allocation, u64), Fault> {
         let last = self.ledger.last().await.map_err(|error| unwritten(&error))?;
-        let may_make = self.makers.load(Ordering::Acquire) > 0;
-        let mut allocation = match last {
+        let may_make = self.may_make();
+        let allocation = match last {
             Some(last) => match &last.over {
                 None => last,
                 Some(_) if may_make => self.ledger.intend().await.map_err(|error| unwritten(&error))?,
@@ -136,24 +161,47 @@ impl TaskJob {
             None if may_make => self.ledger.intend().await.map_err(|error| unwritten(&error))?,
             None => return Err(SlurmFault::NoJob.into()),
         };
-        if let Some(job) = allocation.job {
-            return Ok((allocation, job));
+        match allocation.job {
+            Some(job) => Ok((allocation, job)),
+            None => self.submit(allocation, may_make).await,
         }
-        // One that was submitted just before this process was killed is known by its name.
-        let job = match self.slurm.find(&allocation.id).await? {
-            Some(job) => job,
-            None if may_make => self.slurm.submit(&allocation.id).await?,
-            None => return Err(SlurmFault::NoJob.into()),
-        };
-        self.ledger.submitted(&allocation.id, job).await.map_err(|error| unwritten(&error))?;
-        allocation.job = Some(job);
-        Ok((allocation, job))
+    }
+
+    /// Submits a job, or finds the one that was submitted just before the engine was killed. Whoever stops waiting for that
+    /// does not cut it short: a request that is on its way becomes a job.
+    async fn submit(&self, allocation: Allocation, may_make: bool) -> Result<(Allocation, u64), Fault> {
+        let (slurm, ledger, unsure) =
+            (self.slurm.clone(), Arc::clone(&self.ledger), Arc::clone(&self.unsure_until));
+        let done = tokio::spawn(async move {
+            let mut unsure = unsure.lock().await;
+            let job = match slurm.find(&allocation.id).await? {
+                Some(job) => job,
+                None if unsure.is_some_and(|until| Instant::now() < until) => {
+                    let said = "it has not said yet whether it took the job".to_owned();
+                    return Err(SlurmFault::Controller { said }.into());
+                }
+                None if may_make => {
+                    let submitted = slurm.submit(&allocation.id).await;
+                    let is_unsure = matches!(submitted, Err(Fault::Slurm(SlurmFault::Controller { .. })));
+                    *unsure = is_unsure.then(|| Instant::now() + UNSURE_FOR);
+                    submitted?
+                }
+                None => return Err(SlurmFault::NoJob.into()),
+            };
+            ledger.submitted(&allocation.id, job).await.map_err(|error| unwritten(&error))?;
+            Ok((Allocation { job: Some(job), ..allocation }, job))
+        });
+        done.await.unwrap_or_else(|error| Err(unwritten(&io::Error::other(error))))
+    }
+
+    fn may_make(&self) -> bool {
+        self.makers.load(Ordering::Acquire) > 0
     }
 
     /// How a job ended, as it is known now: that of a node which failed becomes certain.
     async fn newest(&self, last: &Allocation, over: &JobOver) -> Result<JobOver, Fault> {
         let (false, Some(job)) = (over.is_certain(), last.job) else { return Ok(over.clone()) };
-        match self.slurm.look(job).await? {
+        match self.slurm.look(job, last.known()).await? {
             Look::Over(now) => {
                 self.ledger.over(&last.id, &now).await.map_err(|error| unwritten(&error))?;
                 Ok(now)
@@ -162,20 +210,31 @@ impl TaskJob {
         }
     }
 
-    /// Finds the job that runs.
+    /// Finds the job that runs. Where another one may be made, one that is over is followed by it at once, but not one that
+    /// was made just now.
     async fn found(&self) -> Result<(), Fault> {
         let _turn = self.turn.lock().await;
         self.note(None);
-        let (allocation, job) = self.submitted().await?;
-        match self.slurm.look(job).await? {
-            Look::Ready { .. } => {
-                self.note(Some(allocation));
-                Ok(())
-            }
-            Look::Waiting { fault } => Err(fault.into()),
-            Look::Over(over) => {
-                self.ledger.over(&allocation.id, &over).await.map_err(|error| unwritten(&error))?;
-                Err(SlurmFault::Over(over).into())
+        let mut is_second = false;
+        loop {
+            let (allocation, job) = self.submitted().await?;
+            match self.slurm.look(job, allocation.known()).await? {
+                Look::Ready { node } => {
+                    if allocation.node.as_ref() != Some(&node) {
+                        let began = self.ledger.began(&allocation.id, &node).await;
+                        began.map_err(|error| unwritten(&error))?;
+                    }
+                    self.note(Some(allocation));
+                    return Ok(());
+                }
+                Look::Waiting { fault } => return Err(fault.into()),
+                Look::Over(over) => {
+                    self.ledger.over(&allocation.id, &over).await.map_err(|error| unwritten(&error))?;
+                    if is_second || !self.may_make() {
+                        return Err(SlurmFault::Over(over).into());
+                    }
+                    is_second = true;
+                }
             }
         }
     }
@@ -241,7 +300,8 @@ impl Way for TaskJob {
     fn silent(&self) -> Fault {
         let job = self.running().and_then(|running| running.job).unwrap_or_default();
         let why = "its node has not begun its script".to_owned();
-        SlurmFault::Waiting { job, why, remedy: String::new() }.into()
+        let remedy = "Wait; if it lasts, look at the node.".to_owned();
+        SlurmFault::Stalled { job, why, remedy }.into()
     }
 
     fn is_of_the_way(&self, code: i32) -> bool {

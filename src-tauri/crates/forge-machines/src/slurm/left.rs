@@ -38,12 +38,9 @@ impl Way for LeftBehind {
     }
 
     async fn prepare(&self) -> Result<(), Fault> {
-        match self.slurm.hidden(&self.id).await? {
-            None => Ok(()),
-            Some(folder) => {
-                let place = self.slurm.setup().submit.place();
-                Err(SlurmFault::NotShared { folder, place }.into())
-            }
+        match self.slurm.sees(&self.id).await? {
+            true => Ok(()),
+            false => Err(SlurmFault::NoJob.into()),
         }
     }
 

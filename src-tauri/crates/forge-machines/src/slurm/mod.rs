@@ -12,7 +12,8 @@
 //! Invariants:
 //! - A name is submitted once. It is written down before, and looked for before it is submitted again.
 //! - A job is never requeued. Each has a folder of its own, so that no two jobs ever work in one worktree.
-//! - Only an answer of Slurm says that a job is over. A controller that does not answer says nothing.
+//! - Only an answer of Slurm says that a job is over. A controller that does not answer says nothing, and one that has
+//!   forgotten a job does not take back what it said. On a node that does not answer, a job of any end may go on.
 //! - Nothing of the environment here reaches a job, and what a person configured is checked before it is an argument.
 //!
 //! [`submit`]: Slurm::submit
@@ -37,4 +38,4 @@ pub use job::{Allocation, Ledger, MakingJob, TaskJob};
 pub use left::LeftBehind;
 pub use state::Look;
 pub use submit::Submit;
-pub use verbs::{ListedJob, Slurm};
+pub use verbs::{Known, ListedJob, Slurm};

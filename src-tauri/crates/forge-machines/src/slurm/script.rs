@@ -90,12 +90,14 @@ done
 }
 "#;
 
-/// Tells whether a job's folder is seen: `seen`, or `hidden` with its path.
+/// Tells whether a job's folder is there: `seen`, `gone`, or `hidden` with its path where the folder of all jobs is not seen
+/// either.
 pub(super) fn seen(root: &str, keeper: &str) -> String {
     let (root, folders) = (shell::root(root), folders(keeper));
     let mark = shell::MARK;
     format!(
-        "{{\n{root}{folders}if [ -d \"$d\" ]; then printf '{mark}seen\\n'; else printf '{mark}hidden %s\\n' \"$d\"; fi\n}}\n"
+        "{{\n{root}{folders}if [ -d \"$d\" ]; then printf '{mark}seen\\n'; elif [ -d \"$r/keepers\" ]; then printf '{mark}gone\\n'; \
+         else printf '{mark}hidden %s\\n' \"$d\"; fi\n}}\n"
     )
 }
 

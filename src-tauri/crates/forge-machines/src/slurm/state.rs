@@ -34,7 +34,7 @@ pub(super) fn look_of(job: u64, told: &str) -> Option<Look> {
         return None;
     }
     let (time, memory) = (of("TimeLimit"), memory_of(of("MinMemoryNode"), of("MinMemoryCPU")));
-    Some(look(job, state, of("Reason"), of("NodeList"), [time, &memory]))
+    look(job, state, of("Reason"), of("NodeList"), [time, &memory])
 }
 
 /// Reads a line of `sacct --parsable2` with state, nodes, time limit and memory asked for.
@@ -43,25 +43,28 @@ pub(super) fn look_of_account(job: u64, line: &str) -> Option<Look> {
     let state = words.next()?.split(' ').next().filter(|state| !state.is_empty())?;
     let node = words.next().unwrap_or_default();
     let (time, memory) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    Some(look(job, state, "", node, [time, memory]))
+    look(job, state, "", node, [time, memory])
 }
 
-fn look(job: u64, state: &str, why: &str, node: &str, [time, memory]: [&str; 2]) -> Look {
+fn look(job: u64, state: &str, why: &str, node: &str, [time, memory]: [&str; 2]) -> Option<Look> {
     let waits =
         |why: String, remedy: String| Look::Waiting { fault: SlurmFault::Waiting { job, why, remedy } };
+    let stalls = |why: &str, remedy: &str| {
+        let (why, remedy) = (why.to_owned(), remedy.to_owned());
+        Some(Look::Waiting { fault: SlurmFault::Stalled { job, why, remedy } })
+    };
     let end = match state {
-        "RUNNING" => return Look::Ready { node: node.to_owned() },
+        "RUNNING" => return Some(Look::Ready { node: node.to_owned() }),
         "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" => {
             let (why, remedy) = reason::told(why);
-            return waits(why, remedy);
+            return Some(waits(why, remedy));
         }
-        "CONFIGURING" | "RESIZING" | "SIGNALING" => {
-            return waits("its node is being made ready".to_owned(), String::new());
-        }
-        "COMPLETING" | "STAGE_OUT" => return waits("it is ending".to_owned(), String::new()),
+        "CONFIGURING" => return Some(waits("its node is being made ready".to_owned(), String::new())),
+        "RESIZING" | "SIGNALING" => return stalls("it is being changed", "Wait until that is done."),
+        "COMPLETING" | "STAGE_OUT" => return stalls("it is ending", "Wait until it has ended."),
         "SUSPENDED" | "STOPPED" => {
             let remedy = "Resume the job with `scontrol resume`, or ask who suspended it.";
-            return waits("it is suspended".to_owned(), remedy.to_owned());
+            return stalls("it is suspended", remedy);
         }
         "TIMEOUT" | "DEADLINE" => JobEnd::TimeLimit,
         "OUT_OF_MEMORY" => JobEnd::OutOfMemory,
@@ -69,7 +72,11 @@ fn look(job: u64, state: &str, why: &str, node: &str, [time, memory]: [&str; 2])
         "PREEMPTED" => JobEnd::Preempted,
         "BOOT_FAIL" => JobEnd::BootFailed,
         _ if state.starts_with("CANCELLED") => JobEnd::Cancelled,
-        _ => JobEnd::Ended,
+        "COMPLETED" | "FAILED" | "REVOKED" | "SPECIAL_EXIT" | "LAUNCH_FAILED" | "RECONFIG_FAIL" => {
+            JobEnd::Ended
+        }
+        // What is not known is not taken for an end.
+        _ => return None,
     };
     let limit = match end {
         JobEnd::TimeLimit => time,
@@ -78,7 +85,7 @@ fn look(job: u64, state: &str, why: &str, node: &str, [time, memory]: [&str; 2])
     };
     let known = !limit.is_empty() && !["UNLIMITED", "0"].contains(&limit);
     let limit = if known { limit.to_owned() } else { String::new() };
-    Look::Over(JobOver { job: Some(job), end, node: node.to_owned(), limit })
+    Some(Look::Over(JobOver { node: node.to_owned(), limit, ..JobOver::new(job, end) }))
 }
 
 fn memory_of(of_node: &str, of_cpu: &str) -> String {
@@ -125,6 +132,7 @@ mod tests {
         }
         assert!(matches!(look_of(7, &line("COMPLETING", "None", "n1")), Some(Look::Waiting { .. })));
         assert_eq!(look_of(7, "nonsense"), None);
+        assert_eq!(look_of(7, &line("SOMETHING_NEW", "None", "n1")), None, "it is not taken for an end");
         let account = look_of_account(7, "CANCELLED by 0|n1|01:30:00|100M");
         let Some(Look::Over(over)) = account else { panic!("{account:?}") };
         assert_eq!(over.end, JobEnd::Cancelled);

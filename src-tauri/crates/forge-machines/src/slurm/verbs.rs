@@ -5,6 +5,15 @@ use std::sync::Arc;
 use super::{JobEnd, JobOver, Look, SlurmFault, SlurmSetup, script, state, submit::Answer};
 use crate::Fault;
 
+/// What is known of a job already: Slurm forgets jobs that are over.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known<'k> {
+    /// The node that it ran on; empty when it is not known that it ran.
+    pub node: &'k str,
+    /// How it ended.
+    pub over: Option<&'k JobOver>,
+}
+
 /// A job of an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedJob {
@@ -85,7 +94,8 @@ impl Slurm {
     pub async fn find(&self, id: &str) -> Result<Option<u64>, Fault> {
         self.setup.submit.prepare().await?;
         let name = format!("--name={}", self.name(id));
-        let answer = self.ask(["squeue", "--noheader", "--states=all", &name, "--format=%A"]).await?;
+        // Of this user alone: others may give their jobs any name.
+        let answer = self.ask(["squeue", "--me", "--noheader", "--states=all", &name, "--format=%A"]).await?;
         Ok(answer.said.lines().filter_map(|line| line.trim().parse().ok()).min())
     }
 
@@ -95,11 +105,14 @@ impl Slurm {
     /// When they cannot be listed.
     pub async fn list(&self) -> Result<Vec<ListedJob>, Fault> {
         self.setup.submit.prepare().await?;
-        let answer = self.ask(["squeue", "--noheader", "--states=all", "--format=%A %j"]).await?;
+        let answer = self.ask(["squeue", "--me", "--noheader", "--states=all", "--format=%A %j"]).await?;
         let prefix = self.prefix();
+        // It becomes a part of a path.
+        let is_id = |id: &&str| id.chars().all(|it| it.is_ascii_alphanumeric() || it == '-');
         let read = |line: &str| {
             let (job, name) = line.trim().split_once(' ')?;
-            Some(ListedJob { job: job.parse().ok()?, id: name.trim().strip_prefix(&prefix)?.to_owned() })
+            let id = name.trim().strip_prefix(&prefix).filter(is_id)?.to_owned();
+            Some(ListedJob { job: job.parse().ok()?, id })
         };
         Ok(answer.said.lines().filter_map(read).collect())
     }
@@ -108,7 +121,7 @@ impl Slurm {
     ///
     /// # Errors
     /// When that is not known: it says nothing of the job.
-    pub async fn look(&self, job: u64) -> Result<Look, Fault> {
+    pub async fn look(&self, job: u64, known: Known<'_>) -> Result<Look, Fault> {
         self.setup.submit.prepare().await?;
         let number = job.to_string();
         let words = ["scontrol", "--oneliner", "show", "job", &number].map(str::to_owned);
@@ -124,70 +137,74 @@ impl Slurm {
         if !is_unknown(&answer) {
             return Err(SlurmFault::Controller { said: answer.last() }.into());
         }
-        Ok(Look::Over(self.accounted(job).await?))
+        Ok(Look::Over(self.accounted(job, known).await?))
     }
 
     /// What the accounting tells of a job that the controller has forgotten.
-    async fn accounted(&self, job: u64) -> Result<JobOver, Fault> {
-        let unknown =
-            JobOver { job: Some(job), end: JobEnd::Unknown, node: String::new(), limit: String::new() };
+    async fn accounted(&self, job: u64, known: Known<'_>) -> Result<JobOver, Fault> {
+        let unknown = || async {
+            let node = known.node.to_owned();
+            let ended = || JobOver { node, ..JobOver::new(job, JobEnd::Unknown) };
+            self.with_its_node(known.over.cloned().unwrap_or_else(ended)).await
+        };
         let of = format!("--jobs={job}");
         let format = "--format=State,NodeList,Timelimit,ReqMem";
         let words = ["sacct", "--allocations", "--noheader", "--parsable2", &of, format].map(str::to_owned);
         let told = match self.run(&words, "").await {
             Ok(answer) if answer.is_good() => answer.said,
             // Many clusters have none.
-            Ok(_) | Err(Fault::Slurm(SlurmFault::NoProgram { .. })) => return Ok(unknown),
+            Ok(_) | Err(Fault::Slurm(SlurmFault::NoProgram { .. })) => return unknown().await,
             Err(fault) => return Err(fault),
         };
         match told.lines().find_map(|line| state::look_of_account(job, line)) {
             Some(Look::Over(over)) => self.with_its_node(over).await,
-            _ => Ok(unknown),
+            _ => unknown().await,
         }
     }
 
-    /// A node that came back has ended what was left on it.
+    /// A node that came back has ended what was left on it. On one that does not answer a job of any end may go on.
     async fn with_its_node(&self, over: JobOver) -> Result<JobOver, Fault> {
-        if over.end != JobEnd::NodeFailed || over.node.is_empty() {
+        if over.node.is_empty() {
             return Ok(over);
         }
         let words = ["scontrol", "--oneliner", "show", "node", &over.node].map(str::to_owned);
         let answer = self.run(&words, "").await?;
         let state = answer.said.split_whitespace().find_map(|word| word.strip_prefix("State="));
-        let is_back = answer.is_good() && state.is_some_and(is_up);
-        let end = if is_back { JobEnd::NodeCameBack } else { over.end };
-        Ok(JobOver { end, ..over })
+        let state = state.filter(|_| answer.is_good()).unwrap_or("UNKNOWN");
+        Ok(match over.end {
+            JobEnd::NodeFailed if is_up(state) => JobOver { end: JobEnd::NodeCameBack, ..over },
+            _ => JobOver { may_go_on: is_silent(state), ..over },
+        })
     }
 
-    /// Cancels a job. Whether it is over: until then it is to be cancelled again.
+    /// Cancels a job. Whether it is surely over: until then it is to be cancelled again.
     ///
     /// # Errors
     /// When that is not known.
-    pub async fn cancel(&self, job: u64) -> Result<bool, Fault> {
+    pub async fn cancel(&self, job: u64, known: Known<'_>) -> Result<bool, Fault> {
         self.setup.submit.prepare().await?;
         let answer = self.run(&["scancel".to_owned(), job.to_string()], "").await?;
         if !answer.is_good() && answer.is_of_the_controller() {
             return Err(SlurmFault::Controller { said: answer.last() }.into());
         }
-        Ok(matches!(self.look(job).await?, Look::Over(_)))
+        Ok(matches!(self.look(job, known).await?, Look::Over(over) if over.is_certain()))
     }
 
-    /// Whether the folder of a job is seen where jobs are submitted.
+    /// Whether the folder of a job is there.
     ///
     /// # Errors
-    /// When that is not known.
+    /// When that is not known: what jobs are submitted from does not see the folder that the nodes share.
     pub async fn sees(&self, id: &str) -> Result<bool, Fault> {
-        Ok(self.hidden(id).await?.is_none())
-    }
-
-    /// The folder of a job where it is not seen.
-    pub(super) async fn hidden(&self, id: &str) -> Result<Option<String>, Fault> {
         self.setup.submit.prepare().await?;
         let said = self.setup.submit.ask(&script::seen(&self.setup.root, &self.keeper(id))).await?;
         let told = said.lines().find_map(|line| Some(line.split_once(crate::shell::MARK)?.1.trim()));
         match told.map(|told| told.split_once(' ').unwrap_or((told, ""))) {
-            Some(("seen", _)) => Ok(None),
-            Some(("hidden", folder)) => Ok(Some(folder.to_owned())),
+            Some(("seen", _)) => Ok(true),
+            Some(("gone", _)) => Ok(false),
+            Some(("hidden", folder)) => {
+                let (folder, place) = (folder.to_owned(), self.setup.submit.place());
+                Err(SlurmFault::NotShared { folder, place }.into())
+            }
             _ => Err(SlurmFault::Controller { said: "the shell gave no answer".to_owned() }.into()),
         }
     }
@@ -225,6 +242,12 @@ fn is_up(state: &str) -> bool {
     !["DOWN", "NOT_RESPONDING", "*", "UNKNOWN", "POWER", "REBOOT", "FAIL", "FUTURE"].into_iter().any(is_away)
 }
 
+/// Whether nobody knows what goes on on a node that is in this state. One that was switched off is none.
+fn is_silent(state: &str) -> bool {
+    let is_off = state.contains("POWERED_DOWN") || state.contains('~');
+    !is_off && ["NOT_RESPONDING", "*", "UNKNOWN"].into_iter().any(|text| state.contains(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,6 +262,20 @@ mod tests {
             ("DOWN", false),
         ] {
             assert_eq!(is_up(state), up, "{state}");
+        }
+    }
+
+    #[test]
+    fn node_that_was_switched_off_is_not_silent() {
+        for (state, silent) in [
+            ("IDLE", false),
+            ("DOWN*", true),
+            ("IDLE+NOT_RESPONDING", true),
+            ("IDLE+POWERED_DOWN", false),
+            ("IDLE~", false),
+            ("DOWN+DRAIN", false),
+        ] {
+            assert_eq!(is_silent(state), silent, "{state}");
         }
     }
 }

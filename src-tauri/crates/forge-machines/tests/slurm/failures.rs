@@ -1,6 +1,9 @@
 //! What fails is never taken for an end: the controller, a node's program, a node.
 
-use forge_machines::{Contact, Fault, JobEnd, Machine, SlurmFault, slurm::LeftBehind};
+use forge_machines::{
+    Contact, Fault, JobEnd, Machine, SlurmFault,
+    slurm::{Known, LeftBehind},
+};
 use forge_machines_testkit::{Cluster, Following};
 
 use crate::{LONG, Tasks, script, until_fault};
@@ -23,7 +26,7 @@ async fn controller_that_is_down_is_unreachable_and_the_program_goes_on() {
     };
     contact.wait_for(is_told).await.unwrap();
     assert_eq!(tasks.book.all()[0].over, None, "nobody says that it ended");
-    let fault = tasks.slurm.cancel(tasks.number()).await.unwrap_err();
+    let fault = tasks.slurm.cancel(tasks.number(), Known::default()).await.unwrap_err();
     assert!(matches!(fault, Fault::Slurm(SlurmFault::Controller { .. })), "{fault:?}");
     cluster.start_controller().unwrap();
     machine.nudge().await;

@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use forge_keeper::KeptRun;
 use forge_machines::{
     Fault, JobOver, Machine, SlurmFault,
-    slurm::{Allocation, Ledger, Slurm, SlurmSetup, TaskJob},
+    slurm::{Allocation, Known, Ledger, Slurm, SlurmSetup, TaskJob},
 };
 use forge_machines_testkit::kept_script;
 
@@ -56,13 +56,18 @@ impl Ledger for Book {
 
     async fn intend(&self) -> io::Result<Allocation> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = Allocation { id: format!("t{}", all.len()), job: None, over: None };
+        let made = Allocation { id: format!("t{}", all.len()), job: None, node: None, over: None };
         all.push(made.clone());
         Ok(made)
     }
 
     async fn submitted(&self, id: &str, job: u64) -> io::Result<()> {
         self.change(id, |it| it.job = Some(job));
+        Ok(())
+    }
+
+    async fn began(&self, id: &str, node: &str) -> io::Result<()> {
+        self.change(id, |it| it.node = Some(node.to_owned()));
         Ok(())
     }
 
@@ -107,7 +112,7 @@ impl Tasks {
     /// Cancels the last job, and returns when it is over.
     #[expect(clippy::expect_used, reason = "a helper of tests")]
     async fn release(&self) {
-        while !self.slurm.cancel(self.number()).await.expect("an answer") {
+        while !self.slurm.cancel(self.number(), Known::default()).await.expect("an answer") {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }

@@ -2,7 +2,7 @@
 
 use forge_machines::{
     Fault, SlurmFault, StepName,
-    slurm::{Ledger as _, Look, Slurm, SlurmConfig},
+    slurm::{Known, Ledger as _, Look, Slurm, SlurmConfig},
 };
 use forge_machines_testkit::Cluster;
 
@@ -18,14 +18,14 @@ async fn name_is_submitted_once_and_job_that_was_not_written_down_is_found_by_it
     let machine = tasks.begun().await;
     assert_eq!(tasks.number(), job);
     assert_eq!(cluster.jobs().unwrap().len(), 1);
-    assert!(matches!(tasks.slurm.look(job).await.unwrap(), Look::Ready { .. }));
+    assert!(matches!(tasks.slurm.look(job, Known::default()).await.unwrap(), Look::Ready { .. }));
     let listed = tasks.slurm.list().await.unwrap();
     assert_eq!((listed.len(), listed[0].job, listed[0].id.as_str()), (1, job, intended.id.as_str()));
     let (one, other) = tokio::join!(connected(&machine), connected(&machine));
     assert!(one.is_ok() && other.is_ok());
     drop(machine);
     tasks.release().await;
-    assert!(tasks.slurm.cancel(job).await.unwrap(), "it may be repeated");
+    assert!(tasks.slurm.cancel(job, Known::default()).await.unwrap(), "it may be repeated");
     // Nobody submits another one in its place but whoever may.
     let machine = forge_machines::Machine::new(tasks.job());
     let fault = machine.connect().await.unwrap_err();
@@ -56,7 +56,7 @@ async fn refusal_and_reason_for_waiting_are_told_in_a_sentence() {
     }
     // The third one finds no place.
     let waits = loop {
-        let Look::Waiting { fault } = slurm.look(jobs[2]).await.unwrap() else {
+        let Look::Waiting { fault } = slurm.look(jobs[2], Known::default()).await.unwrap() else {
             panic!("there is no place for it")
         };
         if !fault.to_string().contains("not looked") {
@@ -73,13 +73,15 @@ async fn refusal_and_reason_for_waiting_are_told_in_a_sentence() {
     match short.submit("d").await {
         Err(fault) => assert!(matches!(fault, Fault::Slurm(SlurmFault::Refused { .. })), "{fault:?}"),
         Ok(job) => {
-            let Look::Waiting { fault } = short.look(job).await.unwrap() else { panic!("it may not begin") };
+            let Look::Waiting { fault } = short.look(job, Known::default()).await.unwrap() else {
+                panic!("it may not begin")
+            };
             assert!(fault.remedy().starts_with("Lower"), "only a person can mend it: {fault}");
             jobs.push(job);
         }
     }
     for job in jobs {
-        while !slurm.cancel(job).await.unwrap() {
+        while !slurm.cancel(job, Known::default()).await.unwrap() {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
     }

@@ -23,6 +23,8 @@ pub struct JobRow {
     pub task_id: TaskId,
     /// Its number in the cluster, once that is known.
     pub number: Option<u64>,
+    /// The node that it runs or ran on, once it has begun.
+    pub node: Option<String>,
     /// How it ended, once the cluster said so.
     pub over: Option<Value>,
     /// When it was written down, before it was submitted.
@@ -71,8 +73,8 @@ impl JobsMut<'_> {
     /// When it cannot be written.
     pub async fn put(&mut self, job: &JobRow) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO jobs (id, machine_id, task_id, number, over, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT (id) DO UPDATE SET number = ?4, over = ?5",
+            "INSERT INTO jobs (id, machine_id, task_id, number, over, created_at, node) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (id) DO UPDATE SET number = ?4, over = ?5, node = ?7",
         )
         .bind(&job.id)
         .bind(job.machine_id.as_str())
@@ -80,6 +82,7 @@ impl JobsMut<'_> {
         .bind(job.number.map(u64::cast_signed))
         .bind(json_opt(job.over.as_ref())?)
         .bind(job.created_at.0)
+        .bind(&job.node)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -102,6 +105,7 @@ fn read(row: &SqliteRow) -> Result<JobRow, StoreError> {
         machine_id: c.text("machine_id")?,
         task_id: c.text("task_id")?,
         number: c.int_opt("number")?,
+        node: c.text_opt("node")?,
         over: c.json_opt("over")?,
         created_at: c.time("created_at")?,
     })
@@ -122,6 +126,7 @@ mod tests {
             machine_id: "m".into(),
             task_id: task.into(),
             number: None,
+            node: None,
             over: None,
             created_at: Timestamp(at),
         };
@@ -130,7 +135,12 @@ mod tests {
         }
         assert_eq!(tx.jobs().last(&"m".into(), &"t".into()).await.unwrap(), Some(job("b", "t", 1)));
         assert_eq!(tx.jobs().last(&"n".into(), &"t".into()).await.unwrap(), None);
-        let known = JobRow { number: Some(7), over: Some(json!({ "end": "ended" })), ..job("b", "t", 1) };
+        let known = JobRow {
+            number: Some(7),
+            node: Some("n1".to_owned()),
+            over: Some(json!({ "end": "ended" })),
+            ..job("b", "t", 1)
+        };
         tx.jobs_mut().put(&known).await.unwrap();
         assert_eq!(tx.jobs().get("b").await.unwrap(), Some(known));
         let ids = |all: Vec<JobRow>| all.into_iter().map(|it| it.id).collect::<Vec<_>>();

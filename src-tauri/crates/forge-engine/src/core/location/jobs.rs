@@ -59,7 +59,7 @@ impl fmt::Debug for Rows {
 /// When a later version wrote how it ended.
 pub(crate) fn allocation(row: JobRow) -> io::Result<Allocation> {
     let over = row.over.map(serde_json::from_value::<JobOver>).transpose()?;
-    Ok(Allocation { id: row.id, job: row.number, over })
+    Ok(Allocation { id: row.id, job: row.number, node: row.node, over })
 }
 
 #[async_trait]
@@ -76,6 +76,7 @@ impl Ledger for Rows {
             machine_id: self.machine.clone(),
             task_id: self.task.clone(),
             number: None,
+            node: None,
             over: None,
             created_at: self.clock.now(),
         };
@@ -87,6 +88,10 @@ impl Ledger for Rows {
 
     async fn submitted(&self, id: &str, job: u64) -> io::Result<()> {
         self.change(id, |row| row.number = Some(job)).await
+    }
+
+    async fn began(&self, id: &str, node: &str) -> io::Result<()> {
+        self.change(id, |row| row.node = Some(node.to_owned())).await
     }
 
     async fn over(&self, id: &str, over: &JobOver) -> io::Result<()> {

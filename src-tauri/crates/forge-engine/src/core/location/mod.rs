@@ -141,6 +141,14 @@ impl Location {
         }
     }
 
+    /// Fires when the task leaves the machine: what runs there is waited for no more.
+    pub(crate) fn given_up(&self) -> Option<&CancellationToken> {
+        match self {
+            Self::Here => None,
+            Self::There(there) => Some(&there.given_up),
+        }
+    }
+
     /// What the kernel can confine where the programs run.
     pub(crate) fn sandbox_support(&self) -> SandboxSupport {
         match self {
