@@ -23,7 +23,7 @@ use crate::{
     error::Result,
 };
 
-use super::{clearing::until_end, containers, job_end, jobs, left_over};
+use super::{clearing::until_end, job_end, left_over, sweeping};
 
 /// Keepers that somebody waits for on behalf of tasks.
 #[derive(Default)]
@@ -51,8 +51,7 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
         }
     }
     drop(conn);
-    containers::keep_swept(world);
-    jobs::keep_swept(world);
+    sweeping::keep_swept(world);
     Ok(())
 }
 

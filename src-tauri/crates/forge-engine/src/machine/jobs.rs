@@ -12,7 +12,7 @@ use forge_machines::{
     slurm::{Allocation, Look, Slurm},
 };
 use forge_model::ids::{MachineId, TaskId};
-use forge_model::machine::{Machine, MachineKind};
+use forge_model::machine::Machine;
 use forge_store::table::jobs::JobRow;
 
 use crate::{
@@ -27,9 +27,6 @@ use crate::{
 
 use super::clearing::{clear_up_in_turn, unreachable, until_end};
 
-/// From one sweep to the next.
-const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-
 /// From one attempt to release the jobs of a task to the next: at first, and at most. A cluster tells nobody when a job
 /// that was cancelled is over.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -38,46 +35,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long a job that was written down may be on its way to the controller, in milliseconds.
 const ON_ITS_WAY_MS: i64 = 180_000;
 
-/// Sweeps now, and again and again until this engine ends.
-pub(crate) fn keep_swept(world: &World) {
-    core::guarded::keep_going(world, async |world: World| {
-        loop {
-            let swept = tokio::select! {
-                swept = sweep_all(&world) => swept,
-                () = world.inner.shutdown.cancelled() => return,
-            };
-            if let Err(error) = swept {
-                tracing::warn!(%error, "failed to sweep jobs; trying again later");
-            }
-            if !core::sleep::pause(&world, SWEEP_EVERY).await {
-                return;
-            }
-        }
-    });
-}
-
-/// Sweeps a machine that a person tests: it may be one that was out of use.
-pub(super) fn sweep_later(world: &World, machine: &Machine) {
-    if machine.kind != MachineKind::Slurm {
-        return;
-    }
-    let (world, machine) = (world.clone(), machine.clone());
-    until_end(&world.clone(), async move { sweep(&world, &machine).await });
-}
-
-async fn sweep_all(world: &World) -> Result<()> {
-    let machines = world.store().read().await?.machines().list().await?;
-    for machine in machines.iter().filter(|machine| machine.kind == MachineKind::Slurm) {
-        if let Err(error) = sweep(world, machine).await {
-            tracing::warn!(machine = machine.name, %error, "failed to sweep the jobs of a machine");
-        }
-    }
-    Ok(())
-}
-
 /// Releases the jobs of tasks that are not on a machine any more, and those that no row names: of tests, and of rows that
 /// a restored database does not have. What such a job holds is fetched as that of any other, so it gets a row first.
-async fn sweep(world: &World, machine: &Machine) -> Result<()> {
+pub(super) async fn sweep(world: &World, machine: &Machine) -> Result<()> {
     let slurm = contacts::cluster(world, machine).await?;
     let listed = slurm.list().await.map_err(unreachable_by)?;
     for job in listed.into_iter().filter(|job| !job.is_of_own_test()) {

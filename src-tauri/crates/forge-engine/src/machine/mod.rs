@@ -14,4 +14,5 @@ mod job_end;
 mod jobs;
 pub(crate) mod leaving;
 pub(crate) mod left_over;
+mod sweeping;
 pub(crate) mod test;

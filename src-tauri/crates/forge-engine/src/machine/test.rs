@@ -7,7 +7,7 @@ use forge_model::agent::{AdapterKind, ProgramConfig};
 use forge_model::ids::MachineId;
 use forge_model::machine::{MachineTest, MachineTestStep};
 
-use super::{command, containers, jobs};
+use super::{command, sweeping};
 use crate::{World, core::location::contacts, error::Result};
 
 /// Tests a machine: everything that a task needs there. The programs that agents use are looked for, too.
@@ -16,8 +16,7 @@ pub(crate) async fn test_machine(world: &World, id: &MachineId) -> Result<Machin
     let programs = agent_programs(world).await?;
     let names: Vec<&str> = programs.iter().map(String::as_str).collect();
     let steps = contacts::test(world, &machine, &names).await?;
-    containers::sweep_later(world, &machine);
-    jobs::sweep_later(world, &machine);
+    sweeping::sweep_later(world, &machine);
     let ok = steps.iter().all(|step| step.ok || step.name == StepName::Program);
     Ok(MachineTest { ok, steps: steps.into_iter().map(step_of).collect() })
 }
