@@ -1,7 +1,7 @@
 //! Machines: where the programs of tasks run when it is not here.
 //!
 //! A machine is an argument prefix that gives a stream of bytes to a [keeper](forge_keeper) there: that of the user's
-//! `ssh`, of `podman exec` into a task's container, or of `srun` into a task's job of [Slurm](slurm). [`Machine`] is the
+//! `ssh`, of `podman exec` into a task's container, or of `srun` into a task's [job](job) of [Slurm](slurm). [`Machine`] is the
 //! same for all; a [`Way`] is what differs.
 //!
 //! A machine is reached by the user's own `ssh` program, with the configuration, agent, jumps and certificates that
@@ -27,13 +27,13 @@ mod environment;
 mod examine;
 mod fault;
 mod import;
+pub mod job;
 mod keeper_program;
 mod machine;
 mod quote;
 mod session;
 mod shell;
 pub mod slurm;
-mod slurm_fault;
 mod steps;
 mod way;
 
@@ -44,9 +44,10 @@ pub use container_fault::ContainerFault;
 pub use environment::EnvironmentError;
 pub use fault::Fault;
 pub use import::{ImportedHost, import};
+pub use job::{JobEnd, JobFault, JobOver};
 pub use keeper_program::{KeeperProgram, KeeperProgramError};
 pub use machine::{AnyMachine, Machine, SshMachine};
 pub use quote::quote;
-pub use slurm_fault::{JobEnd, JobOver, SlurmFault};
+pub use slurm::SlurmFault;
 pub use steps::{Step, StepName};
 pub use way::{Sharing, Way};

@@ -142,8 +142,8 @@ async fn require_no_jobs(world: &World, machine: &Machine) -> Result<()> {
     if left.is_empty() {
         return Ok(());
     }
-    let numbers: Vec<String> = left.iter().filter_map(|job| Some(job.number?.to_string())).collect();
-    let which = if numbers.is_empty() { String::new() } else { format!(" ({})", numbers.join(", ")) };
+    let called: Vec<&str> = left.iter().filter_map(|row| row.job.as_deref()).collect();
+    let which = if called.is_empty() { String::new() } else { format!(" ({})", called.join(", ")) };
     let message = format!(
         "jobs of tasks are on {name}{which}: close those tasks or reset their workspaces, and wait until their jobs are released",
         name = machine.name

@@ -9,7 +9,7 @@ use std::{collections::HashSet, sync::Mutex, time::Duration};
 
 use forge_machines::{
     Fault, JobEnd, JobOver,
-    slurm::{Allocation, Look, Slurm},
+    job::{Allocation, Cluster, JobRef, Look},
 };
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::machine::Machine;
@@ -38,18 +38,19 @@ const ON_ITS_WAY_MS: i64 = 180_000;
 /// Releases the jobs of tasks that are not on a machine any more, and those that no row names: of tests, and of rows that
 /// a restored database does not have. What such a job holds is fetched as that of any other, so it gets a row first.
 pub(super) async fn sweep(world: &World, machine: &Machine) -> Result<()> {
-    let slurm = contacts::cluster(world, machine).await?;
-    let listed = slurm.list().await.map_err(unreachable_by)?;
+    let cluster = contacts::cluster(world, machine).await?;
+    let listed = cluster.list().await.map_err(unreachable_by)?;
     for job in listed.into_iter().filter(|job| !job.is_of_own_test()) {
         let mut tx = world.store().write().await?;
         if tx.jobs().get(&job.id).await?.is_none() {
-            tracing::info!(job = job.job, "found a job that no task has");
+            tracing::info!(job = %job.job, "found a job that no task has");
             let nobodys = JobRow {
                 task_id: TaskId(job.id.clone()),
                 id: job.id,
                 machine_id: machine.id.clone(),
-                number: Some(job.job),
+                job: Some(job.job.0),
                 node: None,
+                pod: None,
                 over: None,
                 created_at: world.now(),
             };
@@ -104,13 +105,13 @@ async fn clear_up(world: &World, machine: &Machine, task: &TaskId) -> Result<boo
     let is_on_machine = conn.workspaces().tasks_on(&machine.id).await?.iter().any(|it| it.id == *task);
     let Some(machine) = conn.machines().get(&machine.id).await? else { return Ok(true) };
     drop(conn);
-    let slurm = contacts::cluster(world, &machine).await?;
+    let cluster = contacts::cluster(world, &machine).await?;
     let last = rows.len().saturating_sub(1);
     let mut is_clear = true;
     for (at, row) in rows.into_iter().enumerate() {
         let job = allocation(row).map_err(EngineError::io("read what is known of a job"))?;
         let is_needed = is_on_machine && at == last && job.over.is_none();
-        if !is_needed && !release_in_turn(world, &slurm, &machine, task, &job).await? {
+        if !is_needed && !release_in_turn(world, &*cluster, &machine, task, &job).await? {
             is_clear = false;
         }
     }
@@ -122,47 +123,50 @@ async fn clear_up(world: &World, machine: &Machine, task: &TaskId) -> Result<boo
 
 async fn release_in_turn(
     world: &World,
-    slurm: &Slurm,
+    cluster: &dyn Cluster,
     machine: &Machine,
     task: &TaskId,
     job: &Allocation,
 ) -> Result<bool> {
-    let number = match job.job {
-        Some(number) => number,
-        None => match slurm.find(&job.id).await.map_err(unreachable_by)? {
+    let called = match &job.job {
+        Some(called) => called.clone(),
+        None => match cluster.find(&job.id).await.map_err(unreachable_by)? {
             // An engine that was killed submitted it.
-            Some(number) => number,
+            Some(called) => called,
             // A request may be on its way still.
             None if is_young(world, &job.id).await? => return Ok(false),
             None => return forget(world, &job.id).await,
         },
     };
-    match slurm.look(number, job.known()).await.map_err(unreachable_by)? {
+    match cluster.look(&called, job.known()).await.map_err(unreachable_by)? {
         Look::Ready { .. } => {
             let asked = contacts::asked(world, machine, task).await?;
             if !is_emptied(world, &asked).await? {
                 return Ok(false);
             }
-            give_back(world, &job.id, number).await?;
-            slurm.cancel(number, job.known()).await.map_err(unreachable_by)?;
+            give_back(world, &job.id, &called).await?;
+            cluster.cancel(&called, job.known()).await.map_err(unreachable_by)?;
             Ok(false)
         }
         // Nothing is in one that never began.
-        Look::Waiting { .. } if job.node.is_none() => {
-            give_back(world, &job.id, number).await?;
-            slurm.cancel(number, job.known()).await.map_err(unreachable_by)?;
+        Look::Waiting { .. } if job.place.is_none() => {
+            give_back(world, &job.id, &called).await?;
+            cluster.cancel(&called, job.known()).await.map_err(unreachable_by)?;
             Ok(false)
         }
         Look::Waiting { .. } => Ok(false),
         Look::Over(over) if !over.is_certain() => Ok(false),
         Look::Over(over) => {
-            let has_begun = job.node.is_some() || !over.node.is_empty();
-            if has_begun && slurm.sees(&job.id).await.map_err(unreachable_by)? {
-                let left = contacts::asked_behind(world, KeeperId::of(machine, task), slurm, &job.id);
+            let has_begun = job.place.is_some() || !over.node.is_empty();
+            let left = if has_begun { cluster.left(&job.id).await.map_err(unreachable_by)? } else { None };
+            if let Some(left) = left {
+                let left = contacts::asked_behind(world, KeeperId::of(machine, task), left);
                 if !is_left_behind_kept(world, &left).await? {
                     return Ok(false);
                 }
-                slurm.remove_folder(&job.id).await.map_err(unreachable_by)?;
+            }
+            if !cluster.remove(&called, &job.id).await.map_err(unreachable_by)? {
+                return Ok(false);
             }
             forget(world, &job.id).await
         }
@@ -176,13 +180,13 @@ async fn is_young(world: &World, id: &str) -> Result<bool> {
 }
 
 /// Writes down that a job is about to be cancelled: nobody takes it up any more.
-async fn give_back(world: &World, id: &str, number: u64) -> Result<()> {
+async fn give_back(world: &World, id: &str, called: &JobRef) -> Result<()> {
     let mut tx = world.store().write().await?;
     if let Some(row) = tx.jobs().get(id).await?.filter(|row| row.over.is_none()) {
-        let over = JobOver { may_go_on: true, ..JobOver::new(number, JobEnd::Cancelled) };
+        let over = JobOver { may_go_on: true, ..JobOver::new(called.clone(), JobEnd::Cancelled) };
         let over =
             serde_json::to_value(over).map_err(|error| EngineError::invalid("job", error.to_string()))?;
-        tx.jobs_mut().put(&JobRow { number: Some(number), over: Some(over), ..row }).await?;
+        tx.jobs_mut().put(&JobRow { job: Some(called.0.clone()), over: Some(over), ..row }).await?;
         tx.commit().await?;
     }
     Ok(())

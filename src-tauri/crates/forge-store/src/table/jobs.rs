@@ -21,10 +21,12 @@ pub struct JobRow {
     pub machine_id: MachineId,
     /// The task, which may be gone.
     pub task_id: TaskId,
-    /// Its number in the cluster, once that is known.
-    pub number: Option<u64>,
+    /// What the cluster calls it, once that is known.
+    pub job: Option<String>,
     /// The node that it runs or ran on, once it has begun.
     pub node: Option<String>,
+    /// The pod that it began in, where the cluster has pods.
+    pub pod: Option<String>,
     /// How it ended, once the cluster said so.
     pub over: Option<Value>,
     /// When it was written down, before it was submitted.
@@ -73,16 +75,18 @@ impl JobsMut<'_> {
     /// When it cannot be written.
     pub async fn put(&mut self, job: &JobRow) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO jobs (id, machine_id, task_id, number, over, created_at, node) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (id) DO UPDATE SET number = ?4, over = ?5, node = ?7",
+            "INSERT INTO jobs (id, machine_id, task_id, job, over, created_at, node, pod)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (id) DO UPDATE SET job = ?4, over = ?5, node = ?7, pod = ?8",
         )
         .bind(&job.id)
         .bind(job.machine_id.as_str())
         .bind(job.task_id.as_str())
-        .bind(job.number.map(u64::cast_signed))
+        .bind(&job.job)
         .bind(json_opt(job.over.as_ref())?)
         .bind(job.created_at.0)
         .bind(&job.node)
+        .bind(&job.pod)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -104,8 +108,9 @@ fn read(row: &SqliteRow) -> Result<JobRow, StoreError> {
         id: c.text("id")?,
         machine_id: c.text("machine_id")?,
         task_id: c.text("task_id")?,
-        number: c.int_opt("number")?,
+        job: c.text_opt("job")?,
         node: c.text_opt("node")?,
+        pod: c.text_opt("pod")?,
         over: c.json_opt("over")?,
         created_at: c.time("created_at")?,
     })
@@ -125,8 +130,9 @@ mod tests {
             id: id.to_owned(),
             machine_id: "m".into(),
             task_id: task.into(),
-            number: None,
+            job: None,
             node: None,
+            pod: None,
             over: None,
             created_at: Timestamp(at),
         };
@@ -136,8 +142,9 @@ mod tests {
         assert_eq!(tx.jobs().last(&"m".into(), &"t".into()).await.unwrap(), Some(job("b", "t", 1)));
         assert_eq!(tx.jobs().last(&"n".into(), &"t".into()).await.unwrap(), None);
         let known = JobRow {
-            number: Some(7),
+            job: Some("7".to_owned()),
             node: Some("n1".to_owned()),
+            pod: Some("p".to_owned()),
             over: Some(json!({ "end": "ended" })),
             ..job("b", "t", 1)
         };
