@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::{
     ContainerFault,
     job::JobFault,
+    kubernetes::KubernetesFault,
     slurm::SlurmFault,
     steps::{Step, StepName},
 };
@@ -180,6 +181,9 @@ pub enum Fault {
     /// A cluster of Slurm cannot be used.
     #[error(transparent)]
     Slurm(#[from] SlurmFault),
+    /// Kubernetes cannot be used.
+    #[error(transparent)]
+    Kubernetes(#[from] KubernetesFault),
 }
 
 impl Fault {
@@ -242,6 +246,7 @@ impl Fault {
             Self::Container(fault) => fault.remedy(),
             Self::Job(fault) => fault.remedy(),
             Self::Slurm(fault) => fault.remedy(),
+            Self::Kubernetes(fault) => fault.remedy(),
         }
     }
 
@@ -271,6 +276,7 @@ impl Fault {
             Self::Container(fault) => fault.is_passing(),
             Self::Job(fault) => fault.is_passing(),
             Self::Slurm(fault) => fault.is_passing(),
+            Self::Kubernetes(fault) => fault.is_passing(),
         }
     }
 
@@ -288,7 +294,10 @@ impl Fault {
     /// Whether a cluster did not answer: it may have done what it was asked for.
     #[must_use]
     pub const fn is_of_silent_cluster(&self) -> bool {
-        matches!(self, Self::Slurm(SlurmFault::Controller { .. }))
+        matches!(
+            self,
+            Self::Slurm(SlurmFault::Controller { .. }) | Self::Kubernetes(KubernetesFault::Server { .. })
+        )
     }
 
     /// Whether it is one of a single task's container or job: the machine serves other tasks all the same.
@@ -325,6 +334,7 @@ impl Fault {
             Self::Container(fault) => fault.step(),
             Self::Job(fault) => fault.step(),
             Self::Slurm(fault) => fault.step(),
+            Self::Kubernetes(fault) => fault.step(),
         }
     }
 

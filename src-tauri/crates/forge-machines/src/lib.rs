@@ -1,7 +1,8 @@
 //! Machines: where the programs of tasks run when it is not here.
 //!
 //! A machine is an argument prefix that gives a stream of bytes to a [keeper](forge_keeper) there: that of the user's
-//! `ssh`, of `podman exec` into a task's container, or of `srun` into a task's [job](job) of [Slurm](slurm). [`Machine`] is the
+//! `ssh`, of `podman exec` into a task's container, or of `srun` or
+//! `kubectl exec` into a task's [job](job) of [Slurm](slurm) or [Kubernetes](kubernetes). [`Machine`] is the
 //! same for all; a [`Way`] is what differs.
 //!
 //! A machine is reached by the user's own `ssh` program, with the configuration, agent, jumps and certificates that
@@ -29,6 +30,7 @@ mod fault;
 mod import;
 pub mod job;
 mod keeper_program;
+pub mod kubernetes;
 mod machine;
 mod quote;
 mod session;
@@ -46,6 +48,7 @@ pub use fault::Fault;
 pub use import::{ImportedHost, import};
 pub use job::{JobEnd, JobFault, JobOver};
 pub use keeper_program::{KeeperProgram, KeeperProgramError};
+pub use kubernetes::KubernetesFault;
 pub use machine::{AnyMachine, Machine, SshMachine};
 pub use quote::quote;
 pub use slurm::SlurmFault;
