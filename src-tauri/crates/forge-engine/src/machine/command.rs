@@ -2,10 +2,9 @@
 
 use forge_model::ids::MachineId;
 use forge_model::machine::container::ContainerConfig;
+use forge_model::machine::kubernetes::KubernetesConfig;
 use forge_model::machine::slurm::SlurmConfig;
-use forge_model::machine::{
-    DEFAULT_ROOT, Machine, MachineCaps, MachineContact, MachineKind, MachineQuota, SshConfig,
-};
+use forge_model::machine::{Machine, MachineCaps, MachineContact, MachineKind, MachineQuota, SshConfig};
 
 use forge_store::Tx;
 
@@ -32,6 +31,8 @@ pub struct MachineChange {
     pub container: Option<ContainerConfig>,
     /// What its jobs ask for.
     pub slurm: Option<SlurmConfig>,
+    /// What its Jobs of Kubernetes ask for.
+    pub kubernetes: Option<KubernetesConfig>,
     /// The folder of Forge there.
     pub root: Option<String>,
     /// What tasks ask for.
@@ -59,12 +60,14 @@ pub(crate) async fn machine(world: &World, id: &MachineId) -> Result<Machine> {
 /// Adds a machine.
 pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<Machine> {
     let required = |field: &str| EngineError::invalid(field, "is required");
-    let kind = match (&new.ssh, &new.container, &new.slurm) {
-        (Some(_), _, _) => MachineKind::Ssh,
-        (None, Some(_), _) => MachineKind::Container,
-        (None, None, Some(_)) => MachineKind::Slurm,
-        (None, None, None) => {
-            return Err(EngineError::invalid("ssh", "is required, or `container`, or `slurm`"));
+    let kind = match (&new.ssh, &new.container, &new.slurm, &new.kubernetes) {
+        (Some(_), _, _, _) => MachineKind::Ssh,
+        (None, Some(_), _, _) => MachineKind::Container,
+        (None, None, Some(_), _) => MachineKind::Slurm,
+        (None, None, None, Some(_)) => MachineKind::Kubernetes,
+        (None, None, None, None) => {
+            let message = "is required, or `container`, or `slurm`, or `kubernetes`";
+            return Err(EngineError::invalid("ssh", message));
         }
     };
     let now = world.now();
@@ -75,7 +78,8 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
         ssh: None,
         container: None,
         slurm: None,
-        root: DEFAULT_ROOT.to_owned(),
+        kubernetes: None,
+        root: kind.default_root().to_owned(),
         labels: Vec::new(),
         caps: MachineCaps::default(),
         quota: MachineQuota::default(),
@@ -105,12 +109,8 @@ pub(crate) async fn update_machine(world: &World, id: &MachineId, change: Machin
         );
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
-    let changes_login = change
-        .slurm
-        .as_ref()
-        .is_some_and(|slurm| found.slurm.as_ref().is_some_and(|now| now.via != slurm.via));
     let changes_folder = change.root.as_ref().is_some_and(|root| *root != found.root);
-    if found.slurm.is_some() && (changes_login || changes_folder) {
+    if found.kind.is_of_jobs() && (changes_folder || changes_cluster(&found, &change)) {
         require_no_jobs(world, &found).await?;
     }
     let written = write_machine(world, found, change).await?;
@@ -124,9 +124,21 @@ pub(crate) async fn update_machine(world: &World, id: &MachineId, change: Machin
     Ok(contacts::with_contact(world, written))
 }
 
+/// Whether jobs would be looked for elsewhere than where they were submitted.
+fn changes_cluster(found: &Machine, change: &MachineChange) -> bool {
+    let login = |slurm: &SlurmConfig| slurm.via.clone();
+    let namespace = |it: &KubernetesConfig| (it.context.clone(), it.kubeconfig.clone(), it.namespace.clone());
+    let is_other_login =
+        change.slurm.is_some() && change.slurm.as_ref().map(login) != found.slurm.as_ref().map(login);
+    let is_other_namespace = change.kubernetes.is_some()
+        && change.kubernetes.as_ref().map(namespace) != found.kubernetes.as_ref().map(namespace);
+    is_other_login || is_other_namespace
+}
+
 /// What decides how a machine is reached.
 fn way_of(machine: &Machine) -> impl PartialEq + use<> {
-    (machine.ssh.clone(), machine.container.clone(), machine.slurm.clone(), machine.root.clone())
+    let Machine { ssh, container, slurm, kubernetes, root, .. } = machine;
+    (ssh.clone(), container.clone(), slurm.clone(), kubernetes.clone(), root.clone())
 }
 
 /// The clusters whose jobs are submitted on a machine.
@@ -184,6 +196,7 @@ async fn write_machine(world: &World, mut machine: Machine, change: MachineChang
     machine.ssh = change.ssh.or(machine.ssh);
     machine.container = change.container.or(machine.container);
     machine.slurm = change.slurm.or(machine.slurm);
+    machine.kubernetes = change.kubernetes.or(machine.kubernetes);
     if let Some(ssh) = &mut machine.ssh {
         ssh.host = ssh.host.trim().to_owned();
     }

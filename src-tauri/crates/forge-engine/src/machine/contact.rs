@@ -40,7 +40,7 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
             }
             MachineKind::Ssh if machine.tasks == 0 && machine.runs == 0 => {}
             MachineKind::Ssh => ask(world, &machine, None),
-            MachineKind::Container | MachineKind::Slurm => {
+            MachineKind::Container | MachineKind::Slurm | MachineKind::Kubernetes => {
                 for workspace in conn.workspaces().present().await? {
                     let is_here = workspace.machine_id.as_ref() == Some(&machine.id);
                     if is_here && lent_folders::is_there(&workspace) {

@@ -11,6 +11,7 @@ use forge_machines::{
     Contact, Fault, SshMachine, Step, Way,
     container::{Containers, Opening, TaskContainer},
     job::{self, Cluster, TaskJob},
+    kubernetes::Kubernetes,
     slurm::Slurm,
 };
 use forge_model::event::EventType;
@@ -60,7 +61,7 @@ pub(crate) async fn asked(world: &World, machine: &Machine, task: &TaskId) -> Re
             let container = opening(world, machine).await?.of_task(task.as_str());
             Asked::in_own(world, id, Own::Container(Arc::new(container)))
         }
-        MachineKind::Slurm => {
+        MachineKind::Slurm | MachineKind::Kubernetes => {
             let ledger = Arc::new(jobs::Rows::new(world, &machine.id, task));
             let cluster = Box::pin(cluster(world, machine)).await?;
             let job = TaskJob::new(cluster, &machine.name, task.as_str(), ledger);
@@ -113,15 +114,24 @@ pub(crate) async fn cluster(world: &World, machine: &Machine) -> Result<Arc<dyn 
     if let Some(known) = locked(&contacts.clusters).get(&machine.id) {
         return Ok(Arc::clone(known));
     }
+    let made: Arc<dyn Cluster> = match &machine.kubernetes {
+        Some(config) => {
+            Arc::new(Kubernetes::new(configured::kubernetes_setup(world, machine, config).await?))
+        }
+        None => Arc::new(slurm(world, machine).await?),
+    };
+    let mut clusters = locked(&contacts.clusters);
+    Ok(Arc::clone(clusters.entry(machine.id.clone()).or_insert(made)))
+}
+
+/// A cluster of Slurm.
+async fn slurm(world: &World, machine: &Machine) -> Result<Slurm> {
     let config = machine.slurm.as_ref().ok_or_else(|| EngineError::invalid("slurm", "is required"))?;
     let login = match &config.via {
         Some(name) => Some(asked(world, &login_node(world, name).await?, &TaskId(String::new())).await?.link),
         None => None,
     };
-    let made: Arc<dyn Cluster> =
-        Arc::new(Slurm::new(configured::slurm_setup(world, machine, config, login).await?));
-    let mut clusters = locked(&contacts.clusters);
-    Ok(Arc::clone(clusters.entry(machine.id.clone()).or_insert(made)))
+    Ok(Slurm::new(configured::slurm_setup(world, machine, config, login).await?))
 }
 
 async fn login_node(world: &World, name: &str) -> Result<Machine> {
