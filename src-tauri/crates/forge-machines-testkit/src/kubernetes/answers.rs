@@ -128,8 +128,8 @@ fn of_jobs(
                 let message = format!("jobs.batch \"{name}\" already exists");
                 return failure(StatusCode::CONFLICT, "AlreadyExists", &message);
             }
-            if let Some(refused) = invalid(&job) {
-                return failure(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", &refused);
+            if let Some((field, problem)) = invalid(&job) {
+                return not_valid(name, field, problem);
             }
             match objects.create(job) {
                 Ok(job) => told(StatusCode::CREATED, &job),
@@ -158,22 +158,30 @@ fn of_pods(
     }
 }
 
-/// What a real server refuses of a Job, as far as tests need it.
-fn invalid(job: &Value) -> Option<String> {
+/// What a real server refuses of a Job, as far as tests need it: the field, and what is wrong with it.
+fn invalid(job: &Value) -> Option<(&'static str, &'static str)> {
     let name = job["metadata"]["name"].as_str().unwrap_or_default();
     let pod = &job["spec"]["template"]["spec"];
     let image = pod["containers"][0]["image"].as_str().unwrap_or_default();
-    let of = |at: &str, problem: &str| Some(format!("Job.batch \"{name}\" is invalid: {at}: {problem}"));
     if name.is_empty() || name.len() > 63 || name.chars().any(|c| c.is_ascii_uppercase()) {
-        return of("metadata.name", "Invalid value: a lowercase RFC 1123 label is needed");
+        return Some(("metadata.name", "Invalid value: a lowercase RFC 1123 label is needed"));
     }
     if image.is_empty() {
-        return of("spec.template.spec.containers[0].image", "Required value");
+        return Some(("spec.template.spec.containers[0].image", "Required value"));
     }
     if job["spec"]["backoffLimit"] != 0 || pod["restartPolicy"] != "Never" {
-        return of("spec", "Invalid value: a Job of these tests is never begun again");
+        return Some(("spec", "Invalid value: a Job of these tests is never begun again"));
     }
     None
+}
+
+/// The answer to a Job with a field that is not valid.
+fn not_valid(name: &str, field: &str, problem: &str) -> Response {
+    let cause = json!({ "reason": "FieldValueInvalid", "message": problem, "field": field });
+    let status = json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": format!("Job.batch \"{name}\" is invalid: {field}: {problem}"), "reason": "Invalid",
+        "details": { "name": name, "group": "batch", "kind": "Job", "causes": [cause] }, "code": 422 });
+    told(StatusCode::UNPROCESSABLE_ENTITY, &status)
 }
 
 /// Those that have the labels which are asked for.

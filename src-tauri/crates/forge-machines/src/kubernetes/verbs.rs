@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use super::{
     KubernetesFault, KubernetesSetup,
-    fault::last_said,
     manifest::{self, manifest, selector},
-    object::text,
+    object::{short, text},
     pod::waiting,
     reason,
     state::{Seen, seen},
@@ -103,10 +102,12 @@ impl Kubernetes {
     }
 }
 
-/// What the server said of a Job that it refuses.
+/// What the server said of a Job that it refuses. Each field that is not valid may be on a line of its own.
 fn refusal(errors: &str) -> String {
-    let said = last_said(errors);
+    let lines = errors.lines().map(str::trim).filter(|line| !line.starts_with("Warning: "));
+    let said = short(&lines.collect::<Vec<_>>().join(" "));
     let said = said.split_once("error when creating \"STDIN\": ").map_or(said.as_str(), |(_, rest)| rest);
+    let said = said.strip_prefix("error: ").unwrap_or(said);
     let said = said.strip_prefix("Error from server ").unwrap_or(said);
     said.to_owned()
 }
@@ -119,6 +120,11 @@ mod tests {
     fn refusal_is_told_without_what_every_one_begins_with() {
         let said = "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch \"x\" is forbidden: exceeded quota: few\n";
         assert_eq!(refusal(said), "jobs.batch \"x\" is forbidden: exceeded quota: few");
+        let said = "Warning: x is deprecated\nThe Job \"x\" is invalid: \n* spec.a: Required value\n* spec.b: Invalid value\n";
+        assert_eq!(
+            refusal(said),
+            "The Job \"x\" is invalid: * spec.a: Required value * spec.b: Invalid value"
+        );
         let said = "Error from server (NotFound): namespaces \"nowhere\" not found\n";
         assert_eq!(refusal(said), "(NotFound): namespaces \"nowhere\" not found");
     }
