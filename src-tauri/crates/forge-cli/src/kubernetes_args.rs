@@ -34,8 +34,8 @@ pub(crate) struct KubernetesArgs {
     /// Another resource of each pod, such as nvidia.com/gpu=1; repeatable
     #[arg(long, requires = "kubernetes", value_name = "NAME=QUANTITY", value_parser = resource)]
     resource: Vec<(String, String)>,
-    /// Taint of nodes that the pods tolerate, such as gpu:NoSchedule; repeatable
-    #[arg(long, requires = "kubernetes", value_name = "KEY[=VALUE]:EFFECT")]
+    /// Taint of nodes that the pods tolerate, such as gpu:NoSchedule or team=a:NoExecute; repeatable
+    #[arg(long, requires = "kubernetes", value_name = "TAINT:EFFECT")]
     toleration: Vec<String>,
 }
 
