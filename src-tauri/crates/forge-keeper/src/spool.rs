@@ -1,17 +1,20 @@
-//! The spool of one program: a file without a name that only grows.
+//! The spool of one program: a file without a name that only grows. Of what a terminal printed only the end is kept: the
+//! disk gets the beginning back, and offsets stay as they are.
 //!
 //! The file has no name, since what a program prints may hold secrets: nobody else can open it, and it goes with the
 //! keeper, however that ends.
 
 use std::{
+    collections::VecDeque,
     fs::File,
     io,
     os::unix::fs::FileExt as _,
     path::Path,
-    sync::Arc,
+    sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use rustix::fs::{FallocateFlags, fallocate};
 use tokio::sync::{Mutex, watch};
 use tokio_util::bytes::Bytes;
 
@@ -19,6 +22,9 @@ use crate::record::{Content, HEADER_BYTES, Record};
 
 /// Writes of at least so many bytes are done on a thread of their own: a disk that is behind holds up nobody else.
 const APART_BYTES: usize = 32 * 1024;
+
+/// How far apart the places are at which a spool may start that keeps only the end.
+const TRIM_BYTES: u64 = 64 * 1024;
 
 /// How long a disk that refuses is left alone.
 const RETRY_EVERY: Duration = Duration::from_millis(500);
@@ -30,11 +36,18 @@ pub(crate) struct Caps {
     pub(crate) whole: u64,
     /// What no engine has read yet.
     pub(crate) unread: u64,
+    /// Of what was read, so much is kept for an engine that begins again; everything when absent.
+    pub(crate) again: Option<u64>,
+}
+
+impl Caps {
+    /// Those of a terminal, which may print for as long as somebody has it open.
+    pub(crate) const TERMINAL: Self = Self { whole: u64::MAX, unread: 4 << 20, again: Some(4 << 20) };
 }
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { whole: 4 << 30, unread: 256 << 20 }
+        Self { whole: 4 << 30, unread: 256 << 20, again: None }
     }
 }
 
@@ -45,6 +58,15 @@ pub(crate) struct Spool {
     length: watch::Sender<u64>,
     /// Whoever writes has it, so that records do not mix.
     turn: Mutex<()>,
+    start: SyncMutex<Start>,
+}
+
+/// Where a spool starts that keeps only the end.
+#[derive(Debug, Default)]
+struct Start {
+    at: u64,
+    /// Beginnings of records, some way apart, at which it may start later.
+    later: VecDeque<u64>,
 }
 
 impl Spool {
@@ -53,6 +75,7 @@ impl Spool {
             file: Arc::new(tempfile::tempfile_in(folder)?),
             length: watch::Sender::new(0),
             turn: Mutex::new(()),
+            start: SyncMutex::default(),
         })
     }
 
@@ -65,6 +88,9 @@ impl Spool {
     /// large may not take more than half of what was free.
     pub(crate) fn is_full(&self, caps: Caps) -> io::Result<bool> {
         let length = *self.length.borrow();
+        if caps.again.is_some() {
+            return Ok(false);
+        }
         if length <= caps.unread {
             return Ok(length >= caps.whole);
         }
@@ -95,6 +121,31 @@ impl Spool {
         Ok(())
     }
 
+    fn start(&self) -> MutexGuard<'_, Start> {
+        self.start.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives back what lies before the last `again` bytes and before what is `read`. Called after each record, with the
+    /// offset of its beginning.
+    pub(crate) fn trim(&self, record: u64, read: u64, again: u64) {
+        let mut start = self.start();
+        if start.later.back().is_none_or(|last| last + TRIM_BYTES <= record) {
+            start.later.push_back(record);
+        }
+        let most = self.length.borrow().saturating_sub(again).min(read);
+        let mut to = None;
+        while let Some(first) = start.later.front().copied().filter(|first| *first <= most) {
+            to = Some(first);
+            start.later.pop_front();
+        }
+        let Some(to) = to.filter(|to| *to > start.at) else { return };
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        if let Err(error) = fallocate(&self.file, flags, start.at, to - start.at) {
+            tracing::warn!(%error, "the disk keeps what a terminal printed long ago");
+        }
+        start.at = to;
+    }
+
     async fn write(&self, at: u64, bytes: &Bytes) -> io::Result<()> {
         if bytes.len() < APART_BYTES {
             return self.file.write_all_at(bytes, at);
@@ -104,13 +155,16 @@ impl Spool {
         written.map_err(io::Error::other)?
     }
 
-    /// Fills `buffer` with what is at `at`. Returns how much of it there is.
-    pub(crate) fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Fills `buffer` with what is at an offset, or behind what is not kept any more. Returns where that is, and how much.
+    pub(crate) fn read(&self, from: u64, buffer: &mut [u8]) -> io::Result<(u64, usize)> {
+        // Nothing is given back meanwhile.
+        let start = self.start();
+        let at = from.max(start.at);
         let left = self.length.borrow().saturating_sub(at);
         let length = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-        let Some(wanted) = buffer.get_mut(..length) else { return Ok(0) };
+        let Some(wanted) = buffer.get_mut(..length) else { return Ok((at, 0)) };
         self.file.read_exact_at(wanted, at)?;
-        Ok(length)
+        Ok((at, length))
     }
 }
 
