@@ -130,6 +130,9 @@ impl From<EngineError> for ApiError {
                     ConflictCode::TargetCheckoutDirty => {
                         refused.hint("Commit, move or undo them there, then try again. Nothing was changed.")
                     }
+                    ConflictCode::TerminalBusy => refused.hint(
+                        "Send the request again with `end_terminals` (for a terminal `end_program`) to end it.",
+                    ),
                     ConflictCode::TrustChanged => refused.hint("Review the files again, then trust them."),
                     _ => refused,
                 }

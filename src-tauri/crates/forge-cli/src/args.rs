@@ -176,6 +176,9 @@ pub(crate) enum Setting {
     /// Services of tasks that may run at once, 1 to 64
     #[value(name = "services_max")]
     ServicesMax,
+    /// Whether terminals of tasks are offered over HTTP: 1 or 0
+    #[value(name = "terminal_remote")]
+    TerminalRemote,
 }
 
 #[derive(Debug, Subcommand)]

@@ -62,6 +62,10 @@ pub enum ConflictCode {
     TrustChanged,
     ServiceElsewhere,
     ServicesFull,
+    TerminalBusy,
+    TerminalElsewhere,
+    TerminalEnded,
+    TerminalsFull,
 }
 
 impl ConflictCode {
@@ -112,6 +116,10 @@ impl ConflictCode {
             Self::TrustChanged => "trust_changed",
             Self::ServiceElsewhere => "service_elsewhere",
             Self::ServicesFull => "services_full",
+            Self::TerminalBusy => "terminal_busy",
+            Self::TerminalElsewhere => "terminal_elsewhere",
+            Self::TerminalEnded => "terminal_ended",
+            Self::TerminalsFull => "terminals_full",
         }
     }
 }

@@ -183,6 +183,10 @@ input! {
         /// What to do while the worktree is in use.
         #[serde(default)]
         pub if_locked: Option<OnLock>,
+        /// Whether to end programs that run in the task's terminals when it is closed; refused with `terminal_busy`
+        /// otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 
     /// A card to move.
@@ -205,6 +209,10 @@ input! {
         /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
+        /// Whether to end programs that run in the task's terminals when it is closed; refused with `terminal_busy`
+        /// otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 
     /// An action to perform.
@@ -231,6 +239,9 @@ input! {
         /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
+        /// With `cancel`: whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 
     /// A role to assign.
@@ -389,6 +400,7 @@ pub(crate) async fn transition(
         reason: transition.reason,
         place: None,
         if_locked: transition.if_locked.unwrap_or_default().into(),
+        end_terminals: transition.end_terminals.unwrap_or(false),
     };
     let before = Before::now(&api, &transition.task_id).await?;
     api.engine().move_task(actor, &transition.task_id, request).await?;
@@ -403,6 +415,7 @@ pub(crate) async fn move_card(api: Api, actor: Actor, card: MoveTask) -> Result<
         reason: card.reason,
         place: Some(place),
         if_locked: IfLocked::Wait,
+        end_terminals: card.end_terminals.unwrap_or(false),
     };
     let before = Before::now(&api, &card.task_id).await?;
     api.engine().move_task(actor, &card.task_id, request).await?;
@@ -422,6 +435,7 @@ pub(crate) async fn action(api: Api, actor: Actor, offer: TakeOffer) -> Result<T
         message: offer.message,
         entry: offer.entry,
         commit: offer.commit,
+        end_terminals: offer.end_terminals.unwrap_or(false),
     };
     let before = Before::now(&api, &offer.task_id).await?;
     api.engine().act_on(actor, &offer.task_id, request).await?;

@@ -56,6 +56,9 @@ pub(crate) enum Task {
         /// Reason
         #[arg(long)]
         reason: Option<String>,
+        /// End programs that run in the task's terminals, when it is closed
+        #[arg(long)]
+        end_terminals: bool,
         #[command(flatten)]
         wait: Wait,
     },
@@ -89,6 +92,9 @@ pub(crate) enum Task {
         /// Reason
         #[arg(long)]
         reason: Option<String>,
+        /// End programs that run in the task's terminals
+        #[arg(long)]
+        end_terminals: bool,
     },
     /// Perform an action on a task (`task show` lists them)
     Action {

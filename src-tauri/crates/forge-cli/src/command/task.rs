@@ -65,7 +65,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
         Task::Show(task) => shown(at, find(at, &task).await?).await,
         Task::Where(task) => placement::of(at, &task).await,
         Task::Start { task, agent, no_queue, wait } => start(at, &task, agent, !no_queue, wait).await,
-        Task::Move { task, to, reason, wait } => {
+        Task::Move { task, to, reason, end_terminals, wait } => {
             let task = find(at, &task).await?;
             let input = TransitionTask {
                 task_id: task.id.clone(),
@@ -74,6 +74,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
                 reason,
                 wait: answered(at, wait),
                 if_locked: None,
+                end_terminals: Some(end_terminals),
             };
             act(at, TaskTransition, input, &task, wait).await
         }
@@ -88,7 +89,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             let input = decision(at, &task, reason, wait);
             act(at, ReviewReject, input, &task, wait).await
         }
-        Task::Cancel { task, reason } => {
+        Task::Cancel { task, reason, end_terminals } => {
             let task = find(at, &task).await?;
             let input = TakeOffer {
                 task_id: task.id.clone(),
@@ -99,6 +100,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
                 entry: None,
                 commit: None,
                 wait: None,
+                end_terminals: Some(end_terminals),
             };
             let mut answer = at.call(TaskAction, input).await?;
             shown(at, Reply { json: answer.json["task"].take(), value: answer.value.task }).await

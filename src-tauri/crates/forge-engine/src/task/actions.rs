@@ -33,7 +33,7 @@ use crate::{
     retry::{back_to_work, retry},
     review::{self, supersede_review},
     run::{self, there::SaidNow},
-    subtask, task, workspace,
+    subtask, task, terminal, workspace,
 };
 
 /// Something to say to a task's agent.
@@ -66,6 +66,8 @@ pub struct ActionRequest {
     pub entry: Option<String>,
     /// With an approval: the commit that the person saw.
     pub commit: Option<String>,
+    /// With a cancellation: whether programs that run in the task's terminals may end.
+    pub end_terminals: bool,
 }
 
 /// Does what is offered.
@@ -84,6 +86,10 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
             return task::repositories::resolve_embedded(world, actor, id, request.verb).await;
         }
         _ => {}
+    }
+    let closes = actor.is_user() && request.verb == Verb::Cancel;
+    if closes && !request.end_terminals {
+        terminal::closing::require_idle(world, id).await?;
     }
     let notes = match request.verb {
         Verb::SendBack | Verb::ResumeSession => review::comments::notes(world, id, Vec::new()).await?,
@@ -173,6 +179,9 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
         tell(&mut Cx::of(world, &mut tx), &task).await?;
     }
     tx.commit().await?;
+    if closes {
+        terminal::closing::end_all(world, id).await?;
+    }
     world.point("action.committed");
     core::scheduler::wake_waiting(world);
     Ok(())

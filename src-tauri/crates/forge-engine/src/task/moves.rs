@@ -30,7 +30,7 @@ use crate::{
     task::claim::{
         ask_guards_of_claim, fill_claimed_roles, not_claimable, require_free_role, require_same_agent,
     },
-    workspace,
+    terminal, workspace,
 };
 
 /// Where in its column a card is put.
@@ -55,6 +55,8 @@ pub struct MoveRequest {
     pub place: Option<Place>,
     /// What becomes of it when somebody changes the worktree now.
     pub if_locked: IfLocked,
+    /// Whether programs that run in the task's terminals may end, when it is closed.
+    pub end_terminals: bool,
 }
 
 /// Who takes a task, and how.
@@ -91,6 +93,10 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     }
     context.workflow.check_edge(&task.status, &request.to, &actor)?;
     core::worktree_lock::refuse_locked(world, id, request.if_locked).await?;
+    let closes = actor.is_user() && context.workflow.state(&request.to).is_some_and(State::is_terminal);
+    if closes && !request.end_terminals {
+        terminal::closing::require_idle(world, id).await?;
+    }
     refuse_unreviewed(world, &context, &task, &request.to).await?;
     let redirect = core::guards::ask_guards(world, &context, &task, actor.audience()).await?;
     core::location::require_machine_of(world, id).await?;
@@ -139,6 +145,9 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
         subtask::go_on_after(&mut tx, turn).await?;
     }
     tx.commit().await?;
+    if closes {
+        terminal::closing::end_all(world, id).await?;
+    }
     world.point("move.committed");
     core::scheduler::wake_waiting(world);
     Ok(())

@@ -1,0 +1,215 @@
+//! What a person asks for: opening terminals, typing to them, reading and resizing them, closing them.
+
+use std::{sync::Arc, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use forge_exec::TerminalSize;
+use forge_model::actor::Actor;
+use forge_model::ids::{TaskId, TerminalId};
+use forge_model::terminal::{
+    MOST_CELLS, MOST_INPUT_BYTES, MOST_TERMINALS, Terminal, TerminalOutput, title_beside,
+};
+use forge_store::table::terminals::TerminalRow;
+
+use super::{
+    closing::runs_in,
+    ends,
+    follow::begin,
+    opened::{Found, Opened, terminals},
+    policy::ended,
+    prepared::{place_of, require_here},
+};
+use crate::{ConflictCode, EngineError, World, core, error::Result};
+
+/// How much of what a terminal printed is told at once.
+const MOST_OUTPUT_BYTES: usize = 256 * 1024;
+
+/// Terminals of a task, oldest first, those that ended and were not closed among them.
+pub(crate) async fn of_task(world: &World, id: &TaskId) -> Result<Vec<Terminal>> {
+    let mut conn = world.store().read().await?;
+    core::load::load(world, &mut conn, id, None).await?;
+    let rows = conn.terminals().of_task(id).await?;
+    Ok(rows.into_iter().map(|row| row.terminal).collect())
+}
+
+/// Opens a terminal in a task's worktree.
+pub(crate) async fn open(
+    world: &World,
+    actor: &Actor,
+    id: &TaskId,
+    (columns, rows): (u16, u16),
+) -> Result<Terminal> {
+    require_person(actor)?;
+    let size = size_of(columns, rows)?;
+    let place = place_of(world, id).await?;
+    let mut tx = world.store().write().await?;
+    if terminals(world).is_going(&place.workspace.id) {
+        let message = "the task's worktree is about to be removed";
+        return Err(EngineError::conflict(ConflictCode::WorkspaceMissing, message));
+    }
+    require_here(&mut tx, &place.workspace).await?;
+    let others = tx.terminals().of_task(id).await?;
+    if others.len() >= MOST_TERMINALS {
+        let message = format!("a task may have {MOST_TERMINALS} terminals, and has them: close one first");
+        return Err(EngineError::conflict(ConflictCode::TerminalsFull, message));
+    }
+    let terminal = Terminal {
+        id: world.new_id(),
+        task_id: id.clone(),
+        project_id: place.task.project_id.clone(),
+        title: title_beside(others.iter().map(|row| row.terminal.title.as_str())),
+        opened_by: actor.to_string(),
+        opened_at: world.now(),
+        ended_at: None,
+        exit_code: None,
+        reason: None,
+    };
+    let row = TerminalRow {
+        terminal: terminal.clone(),
+        workspace_id: place.workspace.id.clone(),
+        size: (size.columns, size.rows),
+        spawned: false,
+    };
+    tx.terminals_mut().insert(&row).await?;
+    ends::emit(world, &mut tx, &terminal, "opened").await?;
+    tx.commit().await?;
+    world.point("terminal.recorded");
+    begin(world, row, Found::New);
+    Ok(terminal)
+}
+
+/// Types something. Waits while the program in the terminal reads nothing.
+pub(crate) async fn input(world: &World, actor: &Actor, id: &TerminalId, bytes: Vec<u8>) -> Result<()> {
+    require_person(actor)?;
+    if bytes.len() > MOST_INPUT_BYTES {
+        let message = format!("at most {MOST_INPUT_BYTES} bytes may be typed at once");
+        return Err(EngineError::invalid("bytes", message));
+    }
+    let opened = running(world, id).await?;
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    tokio::select! {
+        sent = opened.input.send(bytes) => sent.map_err(|_| has_ended()),
+        () = opened.over.cancelled() => Err(has_ended()),
+    }
+}
+
+/// Gives a terminal another size.
+pub(crate) async fn resize(
+    world: &World,
+    actor: &Actor,
+    id: &TerminalId,
+    (columns, rows): (u16, u16),
+) -> Result<()> {
+    require_person(actor)?;
+    let size = size_of(columns, rows)?;
+    running(world, id).await?.resize(size);
+    Ok(())
+}
+
+/// What a terminal printed from an offset on. Waits up to `wait` for something where there is nothing yet.
+pub(crate) async fn output(
+    world: &World,
+    actor: &Actor,
+    id: &TerminalId,
+    (generation, from): (Option<&str>, u64),
+    wait: Duration,
+) -> Result<TerminalOutput> {
+    require_person(actor)?;
+    let Some(opened) = terminals(world).get(id) else {
+        let row = row_of(world, id).await?;
+        // What it printed went with the engine that followed it.
+        let ended = row.terminal.ended_at.is_some();
+        return if ended { Ok(told(String::new(), (0, Vec::new()), true)) } else { Err(not_followed()) };
+    };
+    // The offset counts in this engine, or in none.
+    let from = if generation == Some(opened.generation.as_str()) { from } else { 0 };
+    if !opened.over.is_cancelled() {
+        let mut length = opened.length.subscribe();
+        tokio::select! {
+            biased;
+            // The sender is the terminal's own.
+            _ = length.wait_for(|length| *length > from) => {}
+            () = opened.over.cancelled() => {}
+            () = world.inner.shutdown.cancelled() => {}
+            () = world.inner.leave.cancelled() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+    // Looked at before: what was printed last comes with the end, or before it.
+    let is_over = opened.over.is_cancelled();
+    let (read, end) = {
+        let printed = core::sync::locked(&opened.printed);
+        (printed.read(from, MOST_OUTPUT_BYTES), printed.end())
+    };
+    let is_all = read.0 + read.1.len() as u64 >= end;
+    Ok(told(opened.generation.clone(), read, is_over && is_all))
+}
+
+fn told(generation: String, (from, bytes): (u64, Vec<u8>), ended: bool) -> TerminalOutput {
+    let offset = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+    TerminalOutput {
+        generation,
+        from: offset(from),
+        next: offset(from + bytes.len() as u64),
+        bytes: STANDARD.encode(bytes),
+        ended,
+    }
+}
+
+/// Closes a terminal: ends what runs in it, after a word when that is a program, and drops it.
+pub(crate) async fn close(world: &World, actor: &Actor, id: &TerminalId, ends_program: bool) -> Result<()> {
+    require_person(actor)?;
+    let row = row_of(world, id).await?;
+    if row.terminal.ended_at.is_none() && !ends_program {
+        let running = runs_in(world, std::slice::from_ref(&row)).await?;
+        super::closing::refuse(&running)?;
+    }
+    let mut tx = world.store().write().await?;
+    ends::end(world, &mut tx, &row.terminal, &ended("Closed by a person")).await?;
+    tx.commit().await?;
+    world.point("terminal.closed");
+    ends::drop_ended(world, std::slice::from_ref(&row.terminal)).await
+}
+
+/// A terminal that runs.
+async fn running(world: &World, id: &TerminalId) -> Result<Arc<Opened>> {
+    let row = row_of(world, id).await?;
+    if row.terminal.ended_at.is_some() {
+        return Err(has_ended());
+    }
+    terminals(world).get(id).ok_or_else(not_followed)
+}
+
+async fn row_of(world: &World, id: &TerminalId) -> Result<TerminalRow> {
+    let row = world.store().read().await?.terminals().get(id).await?;
+    row.ok_or_else(|| EngineError::not_found("terminal", id))
+}
+
+fn has_ended() -> EngineError {
+    EngineError::conflict(ConflictCode::TerminalEnded, "the terminal has ended: open another one")
+}
+
+/// In a command without an engine that stays.
+fn not_followed() -> EngineError {
+    let message = "no engine follows the terminal: start Forge first";
+    EngineError::conflict(ConflictCode::TerminalEnded, message)
+}
+
+fn require_person(actor: &Actor) -> Result<()> {
+    if actor.is_user() {
+        return Ok(());
+    }
+    Err(EngineError::conflict(ConflictCode::PersonRequired, "terminals are for people alone"))
+}
+
+fn size_of(columns: u16, rows: u16) -> Result<TerminalSize> {
+    for (field, count) in [("columns", columns), ("rows", rows)] {
+        if !(1..=MOST_CELLS).contains(&count) {
+            let message = format!("must be a whole number from 1 to {MOST_CELLS}");
+            return Err(EngineError::invalid(field, message));
+        }
+    }
+    Ok(TerminalSize { columns, rows })
+}
