@@ -1,0 +1,137 @@
+/** Reading a terminal and typing to it, in order and without a gap. Pure but for the calls that it is given. */
+import type { TerminalOutput } from "#ui/api/generated.ts";
+import { ApiError } from "#ui/api/error.ts";
+
+/** Where to read on. */
+export interface Place {
+  readonly generation?: string;
+  readonly from?: number;
+  readonly wait_ms?: number;
+}
+
+export interface Sink {
+  /** Shows bytes; the next are read once they are shown. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** What was shown is not what comes next: everything that is kept is told again. */
+  reset(): void;
+  /** Everything that was printed before is shown; what comes is new. */
+  live(): void;
+  ended(): void;
+  /** It cannot be read now; null once it can be again. */
+  failed(error: ApiError | null): void;
+}
+
+/** How long is waited after a failure, at first and at most, in milliseconds. */
+const pauses = { first: 500, most: 5_000 };
+
+/** Refusals that a repetition does not change. */
+const final = new Set(["not_found", "terminal_remote_off", "terminal_ended", "person_required"]);
+
+export function bytesOf(base64: string): Uint8Array {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
+export function base64Of(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+/** Reads until it is stopped by the answer, or the terminal has ended. */
+export function readOn(read: (at: Place) => Promise<TerminalOutput>, sink: Sink): () => void {
+  const stopper = new AbortController();
+  const { signal } = stopper;
+  let wake = () => {};
+  const pause = (length: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, length);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  const show = async (place: Place, output: TerminalOutput) => {
+    const isOther = place.generation !== undefined && place.generation !== output.generation;
+    // What was between is not kept any more.
+    const isFurther = place.from !== undefined && output.from > place.from;
+    if (isOther || isFurther) sink.reset();
+    if (output.bytes !== "") await sink.write(bytesOf(output.bytes));
+  };
+
+  const run = async () => {
+    let place: Place = {};
+    let isLive = false;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        // What was printed before is taken without a wait.
+        const output = await read(isLive ? place : { ...place, wait_ms: 0 });
+        if (signal.aborted) return;
+        if (failures > 0) sink.failed(null);
+        failures = 0;
+        await show(place, output);
+        if (signal.aborted) return;
+        if (!isLive && output.bytes === "") {
+          isLive = true;
+          sink.live();
+        }
+        if (output.ended) return sink.ended();
+        place = { generation: output.generation, from: output.next };
+      } catch (thrown) {
+        if (signal.aborted) return;
+        const error = ApiError.from(thrown);
+        sink.failed(error);
+        if (final.has(error.code)) return;
+        await pause(Math.min(pauses.most, pauses.first * 2 ** failures));
+        failures += 1;
+      }
+    }
+  };
+  void run();
+  return () => {
+    stopper.abort();
+    wake();
+  };
+}
+
+/** Types in order: what is typed while something is on its way goes together afterwards. */
+export function createTyping(
+  send: (base64: string) => Promise<unknown>,
+  onError: (error: ApiError) => void,
+): (bytes: Uint8Array) => void {
+  let waiting: Uint8Array[] = [];
+  let isSending = false;
+  /** The most bytes that go at once. */
+  const most = 256 * 1024;
+
+  const next = (): Uint8Array => {
+    const all = new Uint8Array(waiting.reduce((length, part) => length + part.length, 0));
+    let at = 0;
+    for (const part of waiting) {
+      all.set(part, at);
+      at += part.length;
+    }
+    waiting = all.length > most ? [all.subarray(most)] : [];
+    return all.subarray(0, most);
+  };
+
+  const run = async () => {
+    isSending = true;
+    try {
+      while (waiting.length > 0) await send(base64Of(next()));
+    } catch (thrown) {
+      // Typed blindly, the rest would do something else.
+      waiting = [];
+      onError(ApiError.from(thrown));
+    } finally {
+      isSending = false;
+    }
+  };
+
+  return (bytes) => {
+    if (bytes.length === 0) return;
+    waiting.push(bytes);
+    if (!isSending) void run();
+  };
+}
