@@ -207,6 +207,13 @@ pub(crate) enum Task {
     },
     /// List the services of a task, with which its work can be tried
     Services(TaskRef),
+    /// Open a terminal in the task's worktree and show it here, or the one that is open (needs `terminal_remote`)
+    Terminal {
+        #[command(flatten)]
+        task: TaskRef,
+        #[command(flatten)]
+        choice: TerminalChoice,
+    },
     /// Show the end of a task's log, by default of its latest run; of a raced task, of the winner
     Log {
         #[command(flatten)]
@@ -326,4 +333,23 @@ impl Wait {
     pub(crate) const fn decide(self, by_default: bool) -> bool {
         self.wait || (by_default && !self.no_wait)
     }
+}
+
+/// Which terminal of a task, and what is done with it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TerminalChoice {
+    /// Terminal, by its name, number or id [default: the latest that is open, or a new one]
+    pub(crate) terminal: Option<String>,
+    /// Open another one
+    #[arg(long, conflicts_with = "terminal")]
+    pub(crate) new: bool,
+    /// List the task's terminals
+    #[arg(long, conflicts_with_all = ["terminal", "new"])]
+    pub(crate) list: bool,
+    /// Close a terminal
+    #[arg(long, value_name = "TERMINAL", conflicts_with_all = ["terminal", "new", "list"])]
+    pub(crate) close: Option<String>,
+    /// End a program that runs in the terminal that is closed
+    #[arg(long, requires = "close")]
+    pub(crate) end_program: bool,
 }

@@ -6,6 +6,7 @@ mod placement;
 mod race;
 mod service;
 pub(super) mod show;
+mod terminal;
 pub(super) mod watch;
 
 use forge_api::{
@@ -128,6 +129,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
         Task::Run { task, service, no_wait } => service::run(at, &task, service, no_wait).await,
         Task::Stop { task, service } => service::stop(at, &task, service).await,
         Task::Services(task) => service::list(at, &task).await,
+        Task::Terminal { task, choice } => terminal::run(at, &task, choice).await,
         Task::Assign { task, holder, role } => change::assign(at, &task, &holder, role).await,
         Task::Message { task, message, now, with_comments } => {
             change::message(at, &task, message, now, with_comments).await

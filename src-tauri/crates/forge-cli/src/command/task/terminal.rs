@@ -1,0 +1,234 @@
+//! `forge task terminal`: terminals of a task, in this terminal.
+
+use std::{
+    io::{self, IsTerminal as _, Read as _, Write as _},
+    thread,
+    time::Duration,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use forge_api::{
+    operations::{TerminalClose, TerminalInput, TerminalList, TerminalOpen, TerminalResize, TerminalStream},
+    ops::{
+        TaskPath,
+        terminals::{CloseTerminal, OpenTerminal, ReadTerminal, ResizeTerminal, TypeToTerminal},
+    },
+};
+use forge_model::ids::{TaskId, TerminalId};
+use forge_model::terminal::Terminal;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use serde_json::json;
+use terminal_size::{Height, Width, terminal_size};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+};
+
+use super::find;
+use crate::{
+    answer::{Answer, say},
+    args::{TaskRef, TerminalChoice},
+    at::At,
+    error::{CliError, Kind},
+    shown::{NONE, printable, table},
+};
+
+/// The key that leaves a terminal, which goes on: `Ctrl+]`, as of other programs that show a terminal.
+const DETACH: u8 = 0x1d;
+
+/// This terminal answers what programs asked theirs long ago, when that is shown again: it is not typed.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(150);
+
+/// Lists terminals, closes one, or shows one here.
+pub(super) async fn run(at: &At, task: &TaskRef, choice: TerminalChoice) -> Result<Answer, CliError> {
+    let task_id = find(at, task).await?.value.id;
+    if choice.list {
+        return list(at, &task_id).await;
+    }
+    if let Some(name) = choice.close {
+        let terminal = named(at, &task_id, &name).await?;
+        let close = CloseTerminal { terminal_id: terminal.id, end_program: Some(choice.end_program) };
+        let done = at.call(TerminalClose, close).await?;
+        return Ok(Answer::new(done.json, format!("Closed {}.", printable(&terminal.title))));
+    }
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(CliError::Usage {
+            message: "a terminal is shown only in a terminal".to_owned(),
+            hint: "For scripts there are --list and --close, and `forge api terminal_open`.",
+        });
+    }
+    let terminal = match choice.terminal {
+        Some(name) => named(at, &task_id, &name).await?,
+        None => latest_or_new(at, &task_id, choice.new).await?,
+    };
+    say(&format!("{}. Ctrl+] leaves it; it goes on.", printable(&terminal.title)));
+    let left = attach(at, &terminal.id).await?;
+    let text = match left {
+        Left::Detached => format!("\nLeft {}, which goes on.", printable(&terminal.title)),
+        Left::Ended => format!("\n{} has ended.", printable(&terminal.title)),
+    };
+    Ok(Answer::new(json!({ "terminal": terminal, "ended": left == Left::Ended }), text))
+}
+
+async fn of_task(at: &At, task_id: &TaskId) -> Result<Vec<Terminal>, CliError> {
+    Ok(at.call(TerminalList, TaskPath { task_id: task_id.clone() }).await?.value.items)
+}
+
+async fn list(at: &At, task_id: &TaskId) -> Result<Answer, CliError> {
+    let page = at.call(TerminalList, TaskPath { task_id: task_id.clone() }).await?;
+    let rows: Vec<Vec<String>> = page
+        .items
+        .iter()
+        .map(|it| {
+            let state = it.reason.as_deref().map_or_else(|| "open".to_owned(), printable);
+            vec![it.title.clone(), state, it.id.to_string()]
+        })
+        .collect();
+    let text = if rows.is_empty() { NONE.to_owned() } else { table(&["TERMINAL", "STATE", "ID"], &rows) };
+    Ok(Answer::new(page.json, text))
+}
+
+/// The terminal of a name, a number or an id.
+async fn named(at: &At, task_id: &TaskId, name: &str) -> Result<Terminal, CliError> {
+    let numbered = format!("Terminal {name}");
+    let is_meant = |it: &Terminal| it.title == name || it.title == numbered || it.id.as_str() == name;
+    of_task(at, task_id).await?.into_iter().find(is_meant).ok_or_else(|| CliError::Told {
+        kind: Kind::NotFound,
+        message: format!("the task has no terminal `{name}`"),
+        hint: "List its terminals with --list.".to_owned(),
+    })
+}
+
+async fn latest_or_new(at: &At, task_id: &TaskId, new: bool) -> Result<Terminal, CliError> {
+    let open = of_task(at, task_id).await?.into_iter().rfind(|it| it.ended_at.is_none());
+    match open.filter(|_| !new) {
+        Some(terminal) => Ok(terminal),
+        None => {
+            let (columns, rows) = size();
+            let open = OpenTerminal { task_id: task_id.clone(), columns: Some(columns), rows: Some(rows) };
+            Ok(at.call(TerminalOpen, open).await?.value)
+        }
+    }
+}
+
+fn size() -> (u16, u16) {
+    terminal_size().map_or((80, 24), |(Width(columns), Height(rows))| (columns, rows))
+}
+
+/// Why a terminal is no longer shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Detached,
+    Ended,
+}
+
+/// This terminal passes every key on, until this is dropped.
+struct Raw(Termios);
+
+impl Raw {
+    fn enter() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // There is nobody left to tell.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+/// Shows a terminal here until the person leaves it, or it ends.
+async fn attach(at: &At, id: &TerminalId) -> Result<Left, CliError> {
+    let mut resized = signal(SignalKind::window_change()).map_err(CliError::io("listen for signals"))?;
+    let _raw = Raw::enter().map_err(CliError::io("change the mode of this terminal"))?;
+    let mut typed = keys();
+    fit(at, id).await?;
+    let mut reader = Reader { at, id, place: None };
+    while let Some(more) = reader.show(Some(0)).await? {
+        if !more {
+            break;
+        }
+    }
+    tokio::time::sleep(ANSWERS_WITHIN).await;
+    while typed.try_recv().is_ok() {}
+    let follow = async {
+        while reader.show(None).await?.is_some() {}
+        Ok(Left::Ended)
+    };
+    let fit_again = async {
+        while resized.recv().await.is_some() {
+            fit(at, id).await?;
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        left = follow => left,
+        left = pass_on(at, id, &mut typed) => left,
+        failed = fit_again => failed,
+    }
+}
+
+/// What a terminal printed, from the beginning of what is kept.
+struct Reader<'a> {
+    at: &'a At,
+    id: &'a TerminalId,
+    /// The generation and the offset to read on from.
+    place: Option<(String, u64)>,
+}
+
+impl Reader<'_> {
+    /// Shows the next that it printed. Whether there was something; none when it has ended, and all is shown.
+    async fn show(&mut self, wait_ms: Option<u32>) -> Result<Option<bool>, CliError> {
+        let (generation, from) = self.place.clone().unzip();
+        let read = ReadTerminal { terminal_id: self.id.clone(), from, generation, wait_ms };
+        let output = self.at.call(TerminalStream, read).await?.value;
+        let bytes = STANDARD.decode(&output.bytes).map_err(io::Error::other);
+        let bytes = bytes.map_err(CliError::io("read what the terminal printed"))?;
+        let mut out = io::stdout().lock();
+        out.write_all(&bytes).and_then(|()| out.flush()).map_err(CliError::io("write to this terminal"))?;
+        self.place = Some((output.generation, u64::try_from(output.next).unwrap_or(0)));
+        Ok((!output.ended).then_some(!bytes.is_empty()))
+    }
+}
+
+/// Types what is typed here, until the key that leaves the terminal.
+async fn pass_on(at: &At, id: &TerminalId, typed: &mut mpsc::Receiver<Vec<u8>>) -> Result<Left, CliError> {
+    while let Some(bytes) = typed.recv().await {
+        let leaves = bytes.iter().position(|byte| *byte == DETACH);
+        let bytes = bytes.get(..leaves.unwrap_or(bytes.len())).unwrap_or_default();
+        if !bytes.is_empty() {
+            let typed = TypeToTerminal { terminal_id: id.clone(), bytes: STANDARD.encode(bytes) };
+            at.call(TerminalInput, typed).await?;
+        }
+        if leaves.is_some() {
+            break;
+        }
+    }
+    Ok(Left::Detached)
+}
+
+/// What is typed here. Read on a thread of its own, which ends with this program: a read cannot be given up.
+fn keys() -> mpsc::Receiver<Vec<u8>> {
+    let (sender, typed) = mpsc::channel(64);
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = io::stdin().lock().read(&mut buffer) {
+            if sender.blocking_send(buffer.get(..read).unwrap_or_default().to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    typed
+}
+
+/// Gives the terminal the size of this one.
+async fn fit(at: &At, id: &TerminalId) -> Result<(), CliError> {
+    let (columns, rows) = size();
+    at.call(TerminalResize, ResizeTerminal { terminal_id: id.clone(), columns, rows }).await?;
+    Ok(())
+}
