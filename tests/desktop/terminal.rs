@@ -111,7 +111,7 @@ async fn pictures(window: &Window) -> Result<()> {
         window.keep_picture(&format!("terminal-{theme}{contrast}")).await?;
     }
     page.execute("delete document.documentElement.dataset.contrast", &[]).await?;
-    page.resize(820, 620).await?;
+    page.resize(900, 600).await?;
     page.drawn().await?;
     window.keep_picture("terminal-narrow").await?;
     page.resize(1440, 900).await

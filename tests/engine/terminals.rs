@@ -61,6 +61,7 @@ async fn in_review(sandbox: &Sandbox) -> Result<Value> {
     sandbox.wait(&task, "awaiting a person", |now| now["review"]["status"] == "awaiting_human").await
 }
 
+#[expect(clippy::unwrap_used, reason = "a helper of a test")]
 fn refused(refused: Result<Value, ApiError>) -> (u16, String) {
     let error = refused.unwrap_err();
     (error.status, error.code)

@@ -74,11 +74,11 @@ pub fn process_of(id: &TerminalId) -> String {
 
 /// The name of one that is opened beside others: the lowest number that none of them has.
 #[must_use]
-pub fn title_beside<'t>(others: impl Iterator<Item = &'t str> + Clone) -> String {
+pub fn title_beside(others: &[&str]) -> String {
     let mut number = 1;
     loop {
         let title = format!("Terminal {number}");
-        if !others.clone().any(|other| other == title) {
+        if !others.contains(&title.as_str()) {
             return title;
         }
         number += 1;
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn title_has_the_lowest_number_that_is_free() {
-        assert_eq!(title_beside([].into_iter()), "Terminal 1");
-        assert_eq!(title_beside(["Terminal 1", "Terminal 3"].into_iter()), "Terminal 2");
+        assert_eq!(title_beside(&[]), "Terminal 1");
+        assert_eq!(title_beside(&["Terminal 1", "Terminal 3"]), "Terminal 2");
     }
 }

@@ -180,7 +180,7 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
     }
     tx.commit().await?;
     if closes {
-        terminal::closing::end_all(world, id).await?;
+        terminal::closing::end_all(world, id).await;
     }
     world.point("action.committed");
     core::scheduler::wake_waiting(world);

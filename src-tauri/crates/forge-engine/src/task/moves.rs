@@ -146,7 +146,7 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     }
     tx.commit().await?;
     if closes {
-        terminal::closing::end_all(world, id).await?;
+        terminal::closing::end_all(world, id).await;
     }
     world.point("move.committed");
     core::scheduler::wake_waiting(world);

@@ -43,10 +43,16 @@ pub(crate) async fn require_idle(world: &World, task: &TaskId) -> Result<()> {
     refuse(&runs_in(world, &rows).await?)
 }
 
-/// Ends the terminals of a task that a person closed, and drops them.
-pub(crate) async fn end_all(world: &World, task: &TaskId) -> Result<()> {
-    let ended = write_ends(world, task, "Ended since the task was closed").await?;
-    ends::drop_ended(world, &ended).await
+/// Ends the terminals of a task that a person closed, and drops them. The task is closed whatever becomes of them: what
+/// could not be ended is, when its worktree goes or at the next start.
+pub(crate) async fn end_all(world: &World, task: &TaskId) {
+    let ended = async {
+        let ended = write_ends(world, task, "Ended since the task was closed").await?;
+        ends::drop_ended(world, &ended).await
+    };
+    if let Err(error) = ended.await {
+        tracing::error!(%error, %task, "failed to end the terminals of a task that was closed");
+    }
 }
 
 /// Writes the ends of a task's terminals. All of them, those that had ended included.

@@ -53,11 +53,12 @@ pub(crate) async fn open(
         let message = format!("a task may have {MOST_TERMINALS} terminals, and has them: close one first");
         return Err(EngineError::conflict(ConflictCode::TerminalsFull, message));
     }
+    let titles: Vec<&str> = others.iter().map(|row| row.terminal.title.as_str()).collect();
     let terminal = Terminal {
         id: world.new_id(),
         task_id: id.clone(),
         project_id: place.task.project_id.clone(),
-        title: title_beside(others.iter().map(|row| row.terminal.title.as_str())),
+        title: title_beside(&titles),
         opened_by: actor.to_string(),
         opened_at: world.now(),
         ended_at: None,

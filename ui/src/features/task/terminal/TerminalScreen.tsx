@@ -169,13 +169,14 @@ export default function TerminalScreen(props: TerminalScreenProps) {
       {finding && <Find shown={shown} onClose={close} />}
       {error && <ActionError title={t("terminal.failed")} error={error} />}
       <div
-        ref={place}
         className={styles.place}
         role="group"
         aria-label={props.title}
         aria-describedby={hint}
         data-terminal={props.id}
-      />
+      >
+        <div ref={place} className={styles.inner} />
+      </div>
       <p id={hint} className="visually-hidden">
         {t("terminal.leaveHint")}
       </p>
