@@ -55,10 +55,15 @@ impl TerminalFixture {
         self.server.post(&path, json!({ "bytes": STANDARD.encode(text) })).await.map(drop)
     }
 
+    /// Where the terminal is read from the beginning.
+    async fn stream(&self) -> Result<String> {
+        let id = self.terminal().await?["id"].clone();
+        Ok(format!("/terminals/{}/stream?wait_ms=0", id.as_str().context("no id")?))
+    }
+
     /// What the terminal shows from the beginning, once something is there.
     async fn shows(&self, expected: &str) -> Result<String> {
-        let id = self.terminal().await?["id"].clone();
-        let path = format!("/terminals/{}/stream?wait_ms=0", id.as_str().context("no id")?);
+        let path = self.stream().await?;
         let mut text = String::new();
         for _ in 0..500 {
             let read = self.server.get(&path).await?;
@@ -117,6 +122,9 @@ async fn kill_of_the_engine_leaves_the_shell_and_what_it_printed() -> Result<()>
     let opened = fixture.terminal().await?;
     fixture.server.kill()?;
     fixture.server = TerminalFixture::serve(fixture.dir.path(), Vec::new())?;
+    // Who reads it first is told where that ends which was printed before.
+    let first = fixture.server.get(&fixture.stream().await?).await?;
+    ensure!(first["end"].as_u64() >= u64::try_from(before.len()).ok(), "it is not known whole: {first}");
     let after = fixture.shows("\r\n3000\r\n").await?;
     ensure!(after.starts_with(&before), "it shows something else: {after:?}");
     ensure!(fixture.terminal().await? == opened, "it is another one");

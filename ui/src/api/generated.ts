@@ -5252,6 +5252,11 @@ export type TerminalOutput = {
 	bytes: string,
 	/**  The offset behind the last byte, from which to read on. */
 	next: number,
+	/**
+	 *  The offset behind all that it had printed: where whoever begins to read finds that which was printed before, and
+	 *  which the programs in it were answered already, at its end.
+	 */
+	end: number,
 	/**  Whether it has ended, and this was all. */
 	ended: boolean,
 };

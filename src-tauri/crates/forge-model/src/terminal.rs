@@ -61,6 +61,10 @@ contract! {
         /// The offset behind the last byte, from which to read on.
         #[specta(type = u32)]
         pub next: i64,
+        /// The offset behind all that it had printed: where whoever begins to read finds that which was printed before, and
+        /// which the programs in it were answered already, at its end.
+        #[specta(type = u32)]
+        pub end: i64,
         /// Whether it has ended, and this was all.
         pub ended: bool,
     }

@@ -24,6 +24,9 @@ use crate::{ConflictCode, EngineError, World, core, error::Result};
 /// How much of what a terminal printed is told at once.
 const MOST_OUTPUT_BYTES: usize = 256 * 1024;
 
+/// How long whoever reads waits for what was printed before this engine went on with a terminal.
+const KNOWN_WITHIN: Duration = Duration::from_secs(20);
+
 /// Terminals of a task, oldest first, those that ended and were not closed among them.
 pub(crate) async fn of_task(world: &World, id: &TaskId) -> Result<Vec<Terminal>> {
     let mut conn = world.store().read().await?;
@@ -122,8 +125,11 @@ pub(crate) async fn output(
         let row = row_of(world, id).await?;
         // What it printed went with the engine that followed it.
         let ended = row.terminal.ended_at.is_some();
-        return if ended { Ok(told(String::new(), (0, Vec::new()), true)) } else { Err(not_followed()) };
+        return if ended { Ok(told(String::new(), (0, Vec::new()), 0, true)) } else { Err(not_followed()) };
     };
+    if !is_known_whole(world, &opened).await {
+        return Err(not_followed());
+    }
     // The offset counts in this engine, or in none.
     let from = if generation == Some(opened.generation.as_str()) { from } else { 0 };
     if !opened.over.is_cancelled() {
@@ -145,15 +151,28 @@ pub(crate) async fn output(
         (printed.read(from, MOST_OUTPUT_BYTES), printed.end())
     };
     let is_all = read.0 + read.1.len() as u64 >= end;
-    Ok(told(opened.generation.clone(), read, is_over && is_all))
+    Ok(told(opened.generation.clone(), read, end, is_over && is_all))
 }
 
-fn told(generation: String, (from, bytes): (u64, Vec<u8>), ended: bool) -> TerminalOutput {
+/// Waits until all is here that it printed before this engine went on with it: whoever reads it is told where that ends.
+async fn is_known_whole(world: &World, opened: &Opened) -> bool {
+    tokio::select! {
+        biased;
+        () = opened.live.cancelled() => true,
+        () = opened.over.cancelled() => true,
+        () = world.inner.shutdown.cancelled() => false,
+        () = world.inner.leave.cancelled() => false,
+        () = tokio::time::sleep(KNOWN_WITHIN) => false,
+    }
+}
+
+fn told(generation: String, (from, bytes): (u64, Vec<u8>), end: u64, ended: bool) -> TerminalOutput {
     let offset = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
     TerminalOutput {
         generation,
         from: offset(from),
         next: offset(from + bytes.len() as u64),
+        end: offset(end),
         bytes: STANDARD.encode(bytes),
         ended,
     }

@@ -33,6 +33,10 @@ enum Followed {
 /// Follows a terminal beside everything else.
 pub(super) fn begin(world: &World, row: TerminalRow, found: Found) {
     let Some(opened) = terminals(world).follow(world, &row) else { return };
+    if found != Found::Kept {
+        // It printed nothing that is still to be had.
+        opened.live.cancel();
+    }
     let world = world.clone();
     world.clone().inner.tracker.spawn(async move {
         let followed = core::guarded::guarded(follow(&world, &row, &opened, found)).await;

@@ -51,6 +51,8 @@ pub(super) struct Opened {
     /// How much that was in all, as it grows.
     pub length: watch::Sender<u64>,
     size: Mutex<Sized>,
+    /// Fired when all is in [`Self::printed`] that was printed before this process followed it.
+    pub live: CancellationToken,
     /// Ends its processes, once its end is written.
     pub stop: CancellationToken,
     /// Fired when nothing of it runs, or it was left to the next engine.
@@ -76,6 +78,7 @@ impl Opened {
             printed: Mutex::default(),
             length: watch::Sender::new(0),
             size: Mutex::new(Sized { size, sender: None }),
+            live: CancellationToken::new(),
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
         }

@@ -19,5 +19,7 @@ impl KeptSink for Screen {
     /// A terminal has none.
     async fn limit(&mut self, _: LimitHit) {}
 
-    async fn live(&mut self) {}
+    async fn live(&mut self) {
+        self.0.live.cancel();
+    }
 }

@@ -1,14 +1,18 @@
 import { act, screen, waitFor, within } from "@testing-library/react";
+import { useEffect, useState } from "react";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Terminal } from "#ui/api/generated.ts";
 import { someTask, someWorkspace } from "../testing/fixtures.ts";
+import type { TerminalScreenProps } from "./TerminalScreen.tsx";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
 
 // jsdom has no place to draw a terminal: the journey of the desktop draws it.
 vi.mock("./TerminalScreen.tsx", () => ({
-  default: ({ id, isNew }: { id: string; isNew: boolean }) => (
-    <div data-testid="screen">{`${id} ${isNew ? "new" : "again"}`}</div>
-  ),
+  default: function Screen({ id, isNew, onShown }: TerminalScreenProps) {
+    const [told] = useState(`${id} ${isNew ? "new" : "again"}`);
+    useEffect(onShown, []);
+    return <div data-testid="screen">{told}</div>;
+  },
 }));
 
 layOut();
@@ -59,6 +63,22 @@ describe("the terminals of a task", () => {
     act(() => platform.commit({ tags: ["task:t1"] }));
     expect((await screen.findByTestId("screen")).textContent).toBe("m1 new");
     expect(sent("terminal_open")).toEqual([{ task_id: "t1" }]);
+  });
+
+  it("are new only for the first time that they are shown", async () => {
+    let items = [someTerminal({ id: "m0", title: "Terminal 0" })];
+    const { user, platform } = await opened(() => items, {
+      terminal_open: () => {
+        items = [...items, someTerminal()];
+        return items.at(-1);
+      },
+    });
+    await user.click(await screen.findByRole("button", { name: "New terminal" }));
+    act(() => platform.commit({ tags: ["task:t1"] }));
+    await waitFor(() => expect(screen.getByTestId("screen").textContent).toBe("m1 new"));
+    await user.click(screen.getByRole("button", { name: "Terminal 0" }));
+    await user.click(screen.getByRole("button", { name: "Terminal 1" }));
+    expect(screen.getByTestId("screen").textContent).toBe("m1 again");
   });
 
   it("are chosen by name, and one that ended says how", async () => {

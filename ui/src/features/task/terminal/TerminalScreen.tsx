@@ -16,7 +16,7 @@ import type { Platform } from "#ui/platform/types.ts";
 import { usePreference } from "#ui/store/preferences.ts";
 import { ActionError } from "../ActionError.tsx";
 import { looksOf, onLooks } from "./looks.ts";
-import { createTyping, readOn } from "./stream.ts";
+import { createTyping, isAnswer, readOn, type Place, type Sink } from "./stream.ts";
 import styles from "./terminal.module.css";
 
 /** As many lines as the engine keeps. */
@@ -25,8 +25,9 @@ const SCROLLBACK = 10_000;
 export interface TerminalScreenProps {
   readonly id: string;
   readonly title: string;
-  /** It was opened just now: nothing in it was answered before. */
+  /** It was opened just now: nothing in it was answered before. Holds for the first time that it is shown. */
   readonly isNew: boolean;
+  readonly onShown: () => void;
   /** The way out by keyboard. */
   readonly onLeave: () => void;
 }
@@ -40,6 +41,11 @@ interface Shown {
 interface Wishes {
   readonly onFind: () => void;
   readonly onLeave: () => void;
+}
+
+/** Beside them, what is told to whoever shows it. */
+interface Wants extends Wishes {
+  readonly onShown: () => void;
 }
 
 const isWeb = (address: string) => /^https?:\/\//i.test(address);
@@ -83,7 +89,7 @@ function deedOf({ key, ctrlKey, shiftKey, altKey, metaKey }: KeyboardEvent) {
 }
 
 function useTerminal(
-  { id, isNew, onLeave }: TerminalScreenProps,
+  { id, isNew, onLeave, onShown }: TerminalScreenProps,
   onFind: () => void,
 ): {
   place: RefObject<HTMLDivElement | null>;
@@ -94,10 +100,12 @@ function useTerminal(
   const reader = usePreference("terminalScreenReader");
   const place = useRef<HTMLDivElement>(null);
   const shown = useRef<Shown | null>(null);
-  const wishes = useRef<Wishes>({ onFind, onLeave });
+  const wishes = useRef<Wants>({ onFind, onLeave, onShown });
+  // Shown anew, with a screen reader or without, it is told again what it was told before.
+  const fresh = useRef(isNew);
   const [error, setError] = useState<ApiError | null>(null);
   useEffect(() => {
-    wishes.current = { onFind, onLeave };
+    wishes.current = { onFind, onLeave, onShown };
   });
   useEffect(() => {
     const box = place.current;
@@ -112,12 +120,12 @@ function useTerminal(
       setError,
     );
     // A program that asks the terminal something was answered when it asked: what is told again is not answered again.
-    let answers = isNew;
+    let answers = fresh.current;
     const encoder = new TextEncoder();
-    terminal.onData((text) => answers && type(encoder.encode(text)));
-    terminal.onBinary((text) => {
-      if (answers) type(Uint8Array.from(text, (letter) => letter.charCodeAt(0)));
+    terminal.onData((text) => {
+      if (answers || !isAnswer(text)) type(encoder.encode(text));
     });
+    terminal.onBinary((text) => type(Uint8Array.from(text, (letter) => letter.charCodeAt(0))));
     const resize = () => {
       const { cols: columns, rows } = terminal;
       // One that ended a moment ago has no size.
@@ -125,17 +133,21 @@ function useTerminal(
     };
     terminal.onResize(resize);
     resize();
-    const stop = readOn((at) => call(platform, "terminal_stream", { terminal_id: id, ...at }), {
+    const sink: Sink = {
       write: (bytes) => new Promise((done) => terminal.write(bytes, done)),
       reset: () => terminal.reset(),
-      live: () => {
-        answers = true;
+      live: (isNew) => {
+        answers = isNew;
       },
       ended: () => {
         terminal.options.disableStdin = true;
       },
       failed: setError,
-    });
+    };
+    const read = (at: Place) => call(platform, "terminal_stream", { terminal_id: id, ...at });
+    const stop = readOn(read, sink, fresh.current);
+    fresh.current = false;
+    wishes.current.onShown();
     const resized = new ResizeObserver(() => fit.fit());
     resized.observe(box);
     const forget = onLooks(() => {
@@ -150,7 +162,7 @@ function useTerminal(
       shown.current = null;
       terminal.dispose();
     };
-  }, [platform, id, isNew, reader]);
+  }, [platform, id, reader]);
   return { place, shown, error };
 }
 

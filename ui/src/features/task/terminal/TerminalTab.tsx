@@ -134,6 +134,7 @@ export default function TerminalTab({ task }: { task: Task }) {
           id={shown.id}
           title={shown.title}
           isNew={opened.includes(shown.id)}
+          onShown={() => setOpened((before) => before.filter((id) => id !== shown.id))}
           onLeave={leave}
         />
       </Suspense>

@@ -14,8 +14,8 @@ export interface Sink {
   write(bytes: Uint8Array): Promise<void>;
   /** What was shown is not what comes next: everything that is kept is told again. */
   reset(): void;
-  /** Everything that was printed before is shown; what comes is new. */
-  live(): void;
+  /** Whether what comes is new: until then it was printed before, and whatever it asked was answered then. */
+  live(isNew: boolean): void;
   ended(): void;
   /** It cannot be read now; null once it can be again. */
   failed(error: ApiError | null): void;
@@ -37,8 +37,15 @@ export function base64Of(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Reads until it is stopped by the answer, or the terminal has ended. */
-export function readOn(read: (at: Place) => Promise<TerminalOutput>, sink: Sink): () => void {
+/**
+ * Reads until it is stopped by the answer, or the terminal has ended. What was printed before the first answer is told
+ * again; not so of a terminal that was opened just now.
+ */
+export function readOn(
+  read: (at: Place) => Promise<TerminalOutput>,
+  sink: Sink,
+  isNew = false,
+): () => void {
   const stopper = new AbortController();
   const { signal } = stopper;
   let wake = () => {};
@@ -51,31 +58,38 @@ export function readOn(read: (at: Place) => Promise<TerminalOutput>, sink: Sink)
       };
     });
 
+  /** Where that ends which is told again; none until the first answer says so. */
+  let again = isNew ? 0 : null;
+  let isLive = isNew;
   const show = async (place: Place, output: TerminalOutput) => {
     const isOther = place.generation !== undefined && place.generation !== output.generation;
     // What was between is not kept any more.
     const isFurther = place.from !== undefined && output.from > place.from;
     if (isOther || isFurther) sink.reset();
+    if (isOther || again === null) {
+      // It does not move: of a program that floods there is always more.
+      again = output.end;
+      if (isLive) sink.live(false);
+      isLive = false;
+    }
     if (output.bytes !== "") await sink.write(bytesOf(output.bytes));
+    if (signal.aborted || isLive || output.next < again) return;
+    isLive = true;
+    sink.live(true);
   };
 
   const run = async () => {
     let place: Place = {};
-    let isLive = false;
     let failures = 0;
     while (!signal.aborted) {
       try {
-        // What was printed before is taken without a wait.
-        const output = await read(isLive ? place : { ...place, wait_ms: 0 });
+        // The first answer says at once where it is.
+        const output = await read(place.generation === undefined ? { wait_ms: 0 } : place);
         if (signal.aborted) return;
         if (failures > 0) sink.failed(null);
         failures = 0;
         await show(place, output);
         if (signal.aborted) return;
-        if (!isLive && output.bytes === "") {
-          isLive = true;
-          sink.live();
-        }
         if (output.ended) return sink.ended();
         place = { generation: output.generation, from: output.next };
       } catch (thrown) {
@@ -134,4 +148,17 @@ export function createTyping(
     waiting.push(bytes);
     if (!isSending) void run();
   };
+}
+
+/** An escape, which begins what a terminal answers. */
+const ESC = String.fromCharCode(0x1b);
+/** Reports of kind, place, mode, size and focus. */
+const report = /^\[[?>]?[\d;]*(?:[cnRtIO]|\$y)$/;
+
+/** Whether a terminal says this by itself: a program asked what it is, where its cursor is, or which colours it has. */
+export function isAnswer(text: string): boolean {
+  if (!text.startsWith(ESC)) return false;
+  const rest = text.slice(1);
+  // Colours and settings are told in strings of their own, which nobody types.
+  return report.test(rest) || (/^[P\]]/.test(rest) && rest.endsWith(`${ESC}\\`));
 }
