@@ -1,7 +1,9 @@
 //! `forge task terminal`: terminals of a task, in this terminal.
 
 use std::{
+    cell::Cell,
     io::{self, IsTerminal as _, Read as _, Write as _},
+    pin::pin,
     thread,
     time::Duration,
 };
@@ -38,6 +40,9 @@ const DETACH: u8 = 0x1d;
 
 /// This terminal answers what programs asked theirs long ago, when that is shown again: it is not typed.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(150);
+
+/// Whoever leaves a terminal whose program reads nothing waits for no more than this.
+const LAST_WITHIN: Duration = Duration::from_millis(500);
 
 /// Lists terminals, closes one, or shows one here.
 pub(super) async fn run(at: &At, task: &TaskRef, choice: TerminalChoice) -> Result<Answer, CliError> {
@@ -148,16 +153,20 @@ async fn attach(at: &At, id: &TerminalId) -> Result<Left, CliError> {
     let _raw = Raw::enter().map_err(CliError::io("change the mode of this terminal"))?;
     let mut typed = keys();
     fit(at, id).await?;
+    let is_live = Cell::new(false);
     let mut reader = Reader { at, id, place: None };
-    while let Some(more) = reader.show(Some(0)).await? {
-        if !more {
-            break;
-        }
-    }
-    tokio::time::sleep(ANSWERS_WITHIN).await;
-    while typed.try_recv().is_ok() {}
     let follow = async {
-        while reader.show(None).await?.is_some() {}
+        // What was printed before, which may be followed by ever more.
+        let mut read = reader.show(Some(0)).await?;
+        let again = read.end;
+        while !read.ended && read.next < again {
+            read = reader.show(None).await?;
+        }
+        tokio::time::sleep(ANSWERS_WITHIN).await;
+        is_live.set(true);
+        while !read.ended {
+            read = reader.show(None).await?;
+        }
         Ok(Left::Ended)
     };
     let fit_again = async {
@@ -166,9 +175,13 @@ async fn attach(at: &At, id: &TerminalId) -> Result<Left, CliError> {
         }
         std::future::pending().await
     };
+    let send = async |bytes: Vec<u8>| {
+        let typed = TypeToTerminal { terminal_id: id.clone(), bytes: STANDARD.encode(bytes) };
+        at.call(TerminalInput, typed).await.map(drop)
+    };
     tokio::select! {
         left = follow => left,
-        left = pass_on(at, id, &mut typed) => left,
+        left = pass_on(&mut typed, &is_live, send) => left,
         failed = fit_again => failed,
     }
 }
@@ -182,8 +195,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Shows the next that it printed. Whether there was something; none when it has ended, and all is shown.
-    async fn show(&mut self, wait_ms: Option<u32>) -> Result<Option<bool>, CliError> {
+    /// Shows the next that it printed.
+    async fn show(&mut self, wait_ms: Option<u32>) -> Result<Read, CliError> {
         let (generation, from) = self.place.clone().unzip();
         let read = ReadTerminal { terminal_id: self.id.clone(), from, generation, wait_ms };
         let output = self.at.call(TerminalStream, read).await?.value;
@@ -192,24 +205,67 @@ impl Reader<'_> {
         let mut out = io::stdout().lock();
         out.write_all(&bytes).and_then(|()| out.flush()).map_err(CliError::io("write to this terminal"))?;
         self.place = Some((output.generation, u64::try_from(output.next).unwrap_or(0)));
-        Ok((!output.ended).then_some(!bytes.is_empty()))
+        Ok(Read { next: output.next, end: output.end, ended: output.ended })
     }
 }
 
-/// Types what is typed here, until the key that leaves the terminal.
-async fn pass_on(at: &At, id: &TerminalId, typed: &mut mpsc::Receiver<Vec<u8>>) -> Result<Left, CliError> {
-    while let Some(bytes) = typed.recv().await {
-        let leaves = bytes.iter().position(|byte| *byte == DETACH);
-        let bytes = bytes.get(..leaves.unwrap_or(bytes.len())).unwrap_or_default();
-        if !bytes.is_empty() {
-            let typed = TypeToTerminal { terminal_id: id.clone(), bytes: STANDARD.encode(bytes) };
-            at.call(TerminalInput, typed).await?;
+/// Where reading is.
+struct Read {
+    next: i64,
+    end: i64,
+    /// The terminal has ended, and all is shown.
+    ended: bool,
+}
+
+/// Sends what is typed here, until the key that leaves the terminal. That is looked at always: while what the terminal
+/// printed before is shown, when nothing else is sent, and while a program reads nothing.
+async fn pass_on(
+    typed: &mut mpsc::Receiver<Vec<u8>>,
+    is_live: &Cell<bool>,
+    send: impl AsyncFn(Vec<u8>) -> Result<(), CliError>,
+) -> Result<Left, CliError> {
+    let mut keys = Keys::default();
+    loop {
+        if keys.waiting.is_empty() {
+            if keys.leaves {
+                return Ok(Left::Detached);
+            }
+            keys.take(typed.recv().await, is_live.get());
+            continue;
         }
-        if leaves.is_some() {
-            break;
+        let mut sending = pin!(send(std::mem::take(&mut keys.waiting)));
+        loop {
+            tokio::select! {
+                biased;
+                sent = &mut sending => break sent?,
+                more = typed.recv(), if !keys.leaves => keys.take(more, is_live.get()),
+                () = tokio::time::sleep(LAST_WITHIN), if keys.leaves => return Ok(Left::Detached),
+            }
         }
     }
-    Ok(Left::Detached)
+}
+
+/// What was typed and not sent yet.
+#[derive(Default)]
+struct Keys {
+    waiting: Vec<u8>,
+    /// The key was typed that leaves the terminal.
+    leaves: bool,
+}
+
+impl Keys {
+    /// Takes what is typed next; nothing when nothing more comes.
+    fn take(&mut self, bytes: Option<Vec<u8>>, is_live: bool) {
+        let Some(bytes) = bytes else {
+            self.leaves = true;
+            return;
+        };
+        let leaves = bytes.iter().position(|byte| *byte == DETACH);
+        self.leaves = leaves.is_some();
+        if is_live {
+            self.waiting.extend_from_slice(bytes.get(..leaves.unwrap_or(bytes.len())).unwrap_or_default());
+        }
+    }
 }
 
 /// What is typed here. Read on a thread of its own, which ends with this program: a read cannot be given up.
@@ -231,4 +287,46 @@ async fn fit(at: &At, id: &TerminalId) -> Result<(), CliError> {
     let (columns, rows) = size();
     at.call(TerminalResize, ResizeTerminal { terminal_id: id.clone(), columns, rows }).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is typed, and whoever may type more.
+    async fn typed(pieces: &[&[u8]]) -> (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>) {
+        let (sender, typed) = mpsc::channel(8);
+        for piece in pieces {
+            sender.send(piece.to_vec()).await.unwrap();
+        }
+        (sender, typed)
+    }
+
+    #[tokio::test]
+    async fn terminal_is_left_while_its_program_reads_nothing() {
+        let (_more, mut typed) = typed(&[b"a", b"b\x1dc"]).await;
+        let send = async |_: Vec<u8>| std::future::pending::<Result<(), CliError>>().await;
+        let left = pass_on(&mut typed, &Cell::new(true), send).await;
+        assert_eq!(left.unwrap(), Left::Detached);
+    }
+
+    #[tokio::test]
+    async fn only_the_key_that_leaves_is_looked_at_while_what_was_printed_before_is_shown() {
+        let (_more, mut typed) = typed(&[b"\x1b[?1;2c", b"x\x1d"]).await;
+        let send = async |_: Vec<u8>| -> Result<(), CliError> { panic!("it is typed") };
+        let left = pass_on(&mut typed, &Cell::new(false), send).await;
+        assert_eq!(left.unwrap(), Left::Detached);
+    }
+
+    #[tokio::test]
+    async fn what_is_typed_before_the_key_that_leaves_is_sent() {
+        let (_more, mut typed) = typed(&[b"ls\n\x1d"]).await;
+        let sent = std::cell::RefCell::new(Vec::new());
+        let send = async |bytes: Vec<u8>| -> Result<(), CliError> {
+            sent.borrow_mut().extend(bytes);
+            Ok(())
+        };
+        assert_eq!(pass_on(&mut typed, &Cell::new(true), send).await.unwrap(), Left::Detached);
+        assert_eq!(sent.into_inner(), b"ls\n");
+    }
 }
