@@ -146,6 +146,30 @@ async fn person_who_cancels_a_task_is_asked_about_a_program_in_its_terminal() ->
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn terminal_stays_where_a_guard_keeps_its_task_open() -> Result<()> {
+    let sandbox = Sandbox::new(json!({})).await?;
+    let of = json!({ "project_id": sandbox.project });
+    let mut workflow = sandbox.call("project_workflow_get", of).await?["workflow"].take();
+    let states = workflow["states"].as_array_mut().context("no states")?;
+    let review = states.iter_mut().find(|state| state["name"] == "review").context("no review")?;
+    review["hooks"]["before_exit"] = json!([
+        { "action": "dependency_gate", "applies_to": "user_only", "on_failure": { "cascade": "backlog" } }
+    ]);
+    let put = json!({ "project_id": sandbox.project, "workflow": workflow });
+    sandbox.call("project_workflow_put", put).await?;
+    let task = in_review(&sandbox).await?;
+    let terminal = open(&sandbox, &task).await?;
+    let first = sandbox.task("First", &[], json!({})).await?;
+    sandbox.call("task_dependency_add", json!({ "task_id": task["id"], "depends_on": first["id"] })).await?;
+    let version = sandbox.get(&task).await?["version"].clone();
+    let to = json!({ "task_id": task["id"], "to": "cancelled", "version": version });
+    at_window(&sandbox, "task_transition", to).await?;
+    assert_eq!(sandbox.get(&task).await?["status"], "backlog");
+    assert_eq!(terminals(&sandbox, &task).await?, [terminal]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn terminal_ends_with_its_worktree_and_changes_no_review() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let task = in_review(&sandbox).await?;

@@ -93,8 +93,8 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     }
     context.workflow.check_edge(&task.status, &request.to, &actor)?;
     core::worktree_lock::refuse_locked(world, id, request.if_locked).await?;
-    let closes = actor.is_user() && context.workflow.state(&request.to).is_some_and(State::is_terminal);
-    if closes && !request.end_terminals {
+    let asks = actor.is_user() && context.workflow.state(&request.to).is_some_and(State::is_terminal);
+    if asks && !request.end_terminals {
         terminal::closing::require_idle(world, id).await?;
     }
     refuse_unreviewed(world, &context, &task, &request.to).await?;
@@ -144,8 +144,10 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     if let Some(turn) = &turn {
         subtask::go_on_after(&mut tx, turn).await?;
     }
+    // A guard may have sent it elsewhere, where it is open.
+    let is_closed = context.workflow.state(&task.status).is_some_and(State::is_terminal);
     tx.commit().await?;
-    if closes {
+    if actor.is_user() && is_closed {
         terminal::closing::end_all(world, id).await;
     }
     world.point("move.committed");
