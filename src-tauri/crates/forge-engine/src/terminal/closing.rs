@@ -1,6 +1,7 @@
 //! The end of a task's terminals when a person closes it, after a word when a program runs in one.
 
-use forge_exec::NamedProcess;
+use std::time::Duration;
+
 use forge_model::ids::TaskId;
 use forge_model::terminal::{Terminal, process_of};
 use forge_store::table::terminals::TerminalRow;
@@ -8,27 +9,36 @@ use serde_json::{Value, json};
 
 use super::{
     ends,
-    policy::{busy, ended},
+    policy::{Runs, busy, ended, runs},
 };
 use crate::{ConflictCode, EngineError, World, error::Result};
 
-/// The programs that run in terminals, beside their shells.
-pub(super) async fn runs_in(world: &World, rows: &[TerminalRow]) -> Result<Vec<(Terminal, NamedProcess)>> {
+/// How long whoever closes a task waits for the end of its terminals.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+
+/// What runs in terminals, beside their shells.
+pub(super) async fn runs_in(world: &World, rows: &[TerminalRow]) -> Vec<(Terminal, Runs)> {
     let mut running = Vec::new();
     for row in rows.iter().filter(|row| row.terminal.ended_at.is_none()) {
         let program = world.keeper().foreground(&process_of(&row.terminal.id)).await;
-        let program = program.map_err(EngineError::io("ask what runs in a terminal"))?;
-        running.extend(program.map(|program| (row.terminal.clone(), program)));
+        running.extend(runs(program).map(|runs| (row.terminal.clone(), runs)));
     }
-    Ok(running)
+    running
 }
 
 /// Refuses to end terminals in which programs run.
-pub(super) fn refuse(running: &[(Terminal, NamedProcess)]) -> Result<()> {
+pub(super) fn refuse(running: &[(Terminal, Runs)]) -> Result<()> {
     if running.is_empty() {
         return Ok(());
     }
-    let facts = |(terminal, program): &(Terminal, NamedProcess)| json!({ "id": terminal.id, "title": terminal.title, "program": program.name, "pid": program.pid });
+    let facts = |(terminal, runs): &(Terminal, Runs)| {
+        let mut facts = json!({ "id": terminal.id, "title": terminal.title });
+        match runs {
+            Runs::Program(program) => (facts["program"], facts["pid"]) = (json!(program.name), json!(program.pid)),
+            Runs::Unknown(reason) => facts["reason"] = json!(reason),
+        }
+        facts
+    };
     let facts: Vec<Value> = running.iter().map(facts).collect();
     Err(EngineError::Conflict {
         code: ConflictCode::TerminalBusy,
@@ -40,7 +50,7 @@ pub(super) fn refuse(running: &[(Terminal, NamedProcess)]) -> Result<()> {
 /// Refuses to close a task in whose terminals programs run.
 pub(crate) async fn require_idle(world: &World, task: &TaskId) -> Result<()> {
     let rows = world.store().read().await?.terminals().of_task(task).await?;
-    refuse(&runs_in(world, &rows).await?)
+    refuse(&runs_in(world, &rows).await)
 }
 
 /// Ends the terminals of a task that a person closed, and drops them. The task is closed whatever becomes of them: what
@@ -50,8 +60,12 @@ pub(crate) async fn end_all(world: &World, task: &TaskId) {
         let ended = write_ends(world, task, "Ended since the task was closed").await?;
         ends::drop_ended(world, &ended).await
     };
-    if let Err(error) = ended.await {
-        tracing::error!(%error, %task, "failed to end the terminals of a task that was closed");
+    match tokio::time::timeout(ENDS_WITHIN, ended).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::error!(%error, %task, "failed to end the terminals of a task that was closed");
+        }
+        Err(_) => tracing::error!(%task, "the terminals of a task that was closed do not end"),
     }
 }
 

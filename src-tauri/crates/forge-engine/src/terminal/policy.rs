@@ -28,14 +28,37 @@ pub(super) fn ended(reason: impl Into<String>) -> TerminalEnd {
     TerminalEnd { reason: reason.into(), exit_code: None }
 }
 
+/// What runs in a terminal beside its shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Runs {
+    Program(NamedProcess),
+    /// It cannot be told, for this reason: perhaps something does.
+    Unknown(String),
+}
+
+/// What an answer of the keeper means; none when nothing runs.
+pub(super) fn runs(asked: std::io::Result<Option<NamedProcess>>) -> Option<Runs> {
+    match asked {
+        Ok(program) => program.map(Runs::Program),
+        Err(error) => Some(Runs::Unknown(error.to_string())),
+    }
+}
+
 /// What is said to whoever ends terminals in which programs run.
-pub(super) fn busy(running: &[(Terminal, NamedProcess)]) -> String {
-    let each = running.iter().map(|(terminal, program)| format!("{} runs {program}", terminal.title));
+pub(super) fn busy(running: &[(Terminal, Runs)]) -> String {
+    let each = running.iter().map(|(terminal, runs)| match runs {
+        Runs::Program(program) => format!("{} runs {program}", terminal.title),
+        Runs::Unknown(reason) => {
+            format!("{} may run a program, which cannot be told ({reason})", terminal.title)
+        }
+    });
     format!("{}: end it first, or confirm that it ends", each.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
 mod tests {
+    use forge_model::time::Timestamp;
+
     use super::*;
 
     #[test]
@@ -44,5 +67,29 @@ mod tests {
         assert_eq!(of(Some("/bin/zsh")), "/bin/zsh");
         assert_eq!(of(Some("/bin/gone")), "/bin/sh");
         assert_eq!(of(None), "/bin/sh");
+    }
+
+    #[test]
+    fn terminal_of_which_nothing_can_be_told_is_asked_about() {
+        assert_eq!(runs(Ok(None)), None);
+        let program = NamedProcess { pid: 7, name: "vim".to_owned() };
+        let of = |number: u32| Terminal {
+            id: format!("m{number}").into(),
+            task_id: "t".into(),
+            project_id: "p".into(),
+            title: format!("Terminal {number}"),
+            opened_by: "user:board".to_owned(),
+            opened_at: Timestamp(0),
+            ended_at: None,
+            exit_code: None,
+            reason: None,
+        };
+        let silent = runs(Err(std::io::Error::other("no answer")));
+        let running = [(of(1), runs(Ok(Some(program))).unwrap()), (of(2), silent.unwrap())];
+        assert_eq!(
+            busy(&running),
+            "Terminal 1 runs vim (process 7), Terminal 2 may run a program, which cannot be told (no answer): \
+             end it first, or confirm that it ends"
+        );
     }
 }
