@@ -187,6 +187,42 @@ async fn terminal_ends_with_its_worktree_and_changes_no_review() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn worktree_in_whose_terminal_a_program_runs_is_removed_only_after_a_word() -> Result<()> {
+    let sandbox = Sandbox::new(json!({})).await?;
+    let task = in_review(&sandbox).await?;
+    let terminal = open(&sandbox, &task).await?;
+    types(&sandbox, &terminal, "sleep 600\n").await?;
+    while shells(&sandbox)? == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let restart = json!({ "task_id": task["id"], "to": "done", "version": task["version"] });
+    assert_eq!(refused(at_window(&sandbox, "task_transition", restart).await), (409, "terminal_busy".to_owned()));
+    let approve = json!({ "task_id": task["id"], "commit": task["review"]["reviewed_commit"] });
+    sandbox.call("review_approve", approve).await?;
+    let done = sandbox.reach(&task, "done").await?;
+    assert_ne!(done["workspace"]["status"], "cleaned", "nobody was asked: it waits");
+    assert_eq!(shells(&sandbox)?, 1);
+    let of_task = json!({ "task_id": task["id"] });
+    let project = sandbox.call("project_get", json!({ "project_id": sandbox.project })).await?;
+    let of_project = json!({ "project_id": sandbox.project, "confirm": project["name"] });
+    for (op, input) in
+        [("workspace_remove", &of_task), ("task_delete", &of_task), ("project_delete", &of_project)]
+    {
+        assert_eq!(
+            refused(at_window(&sandbox, op, input.clone()).await),
+            (409, "terminal_busy".to_owned()),
+            "{op}"
+        );
+    }
+    assert_eq!(shells(&sandbox)?, 1);
+    let ends = json!({ "task_id": task["id"], "end_terminals": true });
+    at_window(&sandbox, "workspace_remove", ends).await?;
+    assert_eq!(shells(&sandbox)?, 0);
+    assert_eq!(terminals(&sandbox, &task).await?, Vec::<Value>::new());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn terminals_are_offered_over_http_only_when_it_is_allowed() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let task = in_review(&sandbox).await?;

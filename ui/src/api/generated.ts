@@ -1531,6 +1531,8 @@ export type DeleteProject = {
 	project_id: ProjectId,
 	/**  The project's name, as confirmation. */
 	confirm: string,
+	/**  Whether to end programs that run in its tasks' terminals; refused with `terminal_busy` otherwise. */
+	end_terminals?: boolean | null,
 };
 
 /**  A task to delete. */
@@ -1539,6 +1541,8 @@ export type DeleteTask = {
 	task_id: TaskId,
 	/**  The task's version, as read. */
 	version?: number | null,
+	/**  Whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise. */
+	end_terminals?: boolean | null,
 };
 
 /**  One commit of a task. */
@@ -2669,6 +2673,14 @@ export type LayerKind =
 "history" | 
 /**  What this one run is about. */
 "now";
+
+/**  A task whose worktree is to go. */
+export type LeaveWorktree = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise. */
+	end_terminals?: boolean | null,
+};
 
 /**  Something that the project has learned. */
 export type Lesson = {
@@ -6301,7 +6313,7 @@ export interface Operations {
   /** Creates a task for an orphaned worktree. */
   orphan_adopt: { input: AdoptOrphan; output: Task };
   /** Removes a closed task's worktree now. */
-  workspace_remove: { input: TaskPath; output: Workspace };
+  workspace_remove: { input: LeaveWorktree; output: Workspace };
   /** Keeps a closed task's worktree until it is removed by hand. */
   workspace_keep: { input: TaskPath; output: Workspace };
   /** The latest workspace of a task. */
@@ -6309,7 +6321,7 @@ export interface Operations {
   /** Where the files of a task are that its programs work on now. */
   task_place: { input: TaskPath; output: WorkspacePlace };
   /** Replaces the worktree with a fresh one, after a backup. */
-  workspace_reset: { input: TaskPath; output: Workspace };
+  workspace_reset: { input: LeaveWorktree; output: Workspace };
   /** Worktree backups of a task. */
   task_backups: { input: TaskPath; output: Page<WorkspaceBackup> };
   /** Restores a backup into the worktree. */

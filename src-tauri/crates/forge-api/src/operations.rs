@@ -292,11 +292,11 @@ table! {
     WorkspaceOrphans(Empty) -> Page<OrphanFolder> = ("workspace_orphans", Get, "/workspaces/orphans", "Folders in the workspace folder that belong to no task.", workspaces::orphans).provides(&["workspaces"]).paged();
     OrphanReclaim(workspaces::OrphanPath) -> Done = ("orphan_reclaim", Post, "/workspaces/orphans/reclaim", "Removes an orphaned folder after a backup.", workspaces::reclaim);
     OrphanAdopt(workspaces::AdoptOrphan) -> Task = ("orphan_adopt", Post, "/workspaces/orphans/adopt", "Creates a task for an orphaned worktree.", workspaces::adopt).created();
-    WorkspaceRemove(TaskPath) -> Workspace = ("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove);
+    WorkspaceRemove(workspaces::LeaveWorktree) -> Workspace = ("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove);
     WorkspaceKeep(TaskPath) -> Workspace = ("workspace_keep", Post, "/tasks/{task_id}/workspace/keep", "Keeps a closed task's worktree until it is removed by hand.", workspaces::keep);
     TaskWorkspace(TaskPath) -> Workspace = ("task_workspace", Get, "/tasks/{task_id}/workspace", "The latest workspace of a task.", workspaces::get).provides(&["task:{task_id}"]);
     TaskPlace(TaskPath) -> WorkspacePlace = ("task_place", Get, "/tasks/{task_id}/workspace/place", "Where the files of a task are that its programs work on now.", workspaces::place);
-    WorkspaceReset(TaskPath) -> Workspace = ("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "Replaces the worktree with a fresh one, after a backup.", workspaces::reset);
+    WorkspaceReset(workspaces::LeaveWorktree) -> Workspace = ("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "Replaces the worktree with a fresh one, after a backup.", workspaces::reset);
     TaskBackups(TaskPath) -> Page<WorkspaceBackup> = ("task_backups", Get, "/tasks/{task_id}/backups", "Worktree backups of a task.", workspaces::backups).provides(&["task:{task_id}"]).paged();
     BackupRestore(workspaces::RestoreBackup) -> Done = ("backup_restore", Post, "/tasks/{task_id}/backups/restore", "Restores a backup into the worktree.", workspaces::restore);
     TaskChanges(changes::ReadChanges) -> changes::Changes = ("task_changes", Get, "/tasks/{task_id}/diff", "Changed files of a task, with their lines.", changes::read).provides(&["diff:{task_id}"]);

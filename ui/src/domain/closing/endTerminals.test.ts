@@ -31,6 +31,22 @@ it("asks before programs in terminals end with their task, and closes it then", 
   expect(asked()).toBeNull();
 });
 
+it.each(["task_delete", "workspace_reset", "workspace_remove", "project_delete"] as const)(
+  "asks before %s takes the worktree from under a program",
+  async (op) => {
+    const platform = createFakePlatform({
+      [op]: ({ end_terminals }: { end_terminals?: boolean }) => {
+        if (!end_terminals) throw busy;
+        return "gone";
+      },
+    });
+    const answer = askingHost(platform).call(op, { task_id: "t1" });
+    await vi.waitFor(() => expect(asked()?.why).toBe(busy.message));
+    asked()?.answer(true);
+    expect(await answer).toBe("gone");
+  },
+);
+
 it("leaves a task as it is whose programs are to go on, and asks about several one by one", async () => {
   const calls = askingHost(host());
   const first = calls.call("task_action", { task_id: "t1" });

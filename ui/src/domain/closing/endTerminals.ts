@@ -16,8 +16,16 @@ export const terminalQuestion = createStore<{ readonly asked: Question | null }>
   asked: null,
 }));
 
-/** The operations that can close a task. */
-const closing: ReadonlySet<string> = new Set(["task_transition", "task_move", "task_action"]);
+/** The operations that can close a task, or take its worktree. */
+const closing: ReadonlySet<string> = new Set([
+  "task_transition",
+  "task_move",
+  "task_action",
+  "task_delete",
+  "workspace_reset",
+  "workspace_remove",
+  "project_delete",
+]);
 
 const ask = (why: string) =>
   new Promise<boolean>((resolve) => {

@@ -148,6 +148,9 @@ input! {
         /// The task's version, as read.
         #[serde(default)]
         pub version: Option<u32>,
+        /// Whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 
     /// A task to claim.
@@ -239,7 +242,8 @@ input! {
         /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
-        /// With `cancel`: whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise.
+        /// With `cancel`, `restart` and `reset_workspace`: whether to end programs that run in the task's terminals; refused
+        /// with `terminal_busy` otherwise.
         #[serde(default)]
         pub end_terminals: Option<bool>,
     }
@@ -373,7 +377,8 @@ pub(crate) async fn update(api: Api, _: Actor, change: UpdateTask) -> Result<Tas
 }
 
 pub(crate) async fn delete(api: Api, _: Actor, task: DeleteTask) -> Result<Done, ApiError> {
-    api.engine().delete_task(&task.task_id, task.version).await?;
+    let end_terminals = task.end_terminals.unwrap_or(false);
+    api.engine().delete_task(&task.task_id, task.version, end_terminals).await?;
     Ok(Done::yes())
 }
 

@@ -25,7 +25,10 @@ use crate::{
         retry_budget,
         transition::is_reviewed,
         worktree_lock::IfLocked,
-        world::{cx::Cx, features::Asked},
+        world::{
+            cx::Cx,
+            features::{Asked, require_idle},
+        },
     },
     error::Result,
     hook::{self, SkippedOnce},
@@ -66,7 +69,7 @@ pub struct ActionRequest {
     pub entry: Option<String>,
     /// With an approval: the commit that the person saw.
     pub commit: Option<String>,
-    /// With a cancellation: whether programs that run in the task's terminals may end.
+    /// Where the task is closed or loses its worktree: whether programs that run in its terminals may end.
     pub end_terminals: bool,
 }
 
@@ -76,7 +79,10 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
     match request.verb {
         Verb::Hold => return task::moves::set_held(world, id, request.version, true).await,
         Verb::Release => return task::moves::set_held(world, id, request.version, false).await,
-        Verb::ResetWorkspace => return task::reset::reset_workspace(world, actor, id).await.map(drop),
+        Verb::ResetWorkspace => {
+            let reset = task::reset::reset_workspace(world, actor, id, request.end_terminals);
+            return reset.await.map(drop);
+        }
         Verb::AcceptRepository | Verb::UndoRepository => {
             return task::repositories::answer_repository_change_of(world, actor, id, request.verb).await;
         }
@@ -88,9 +94,8 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
         _ => {}
     }
     let closes = actor.is_user() && request.verb == Verb::Cancel;
-    if closes && !request.end_terminals {
-        terminal::closing::require_idle(world, id).await?;
-    }
+    let ended = ended_by(world, &actor, id, request.verb).await?;
+    require_idle(world, &ended, request.end_terminals).await?;
     let notes = match request.verb {
         Verb::SendBack | Verb::ResumeSession => review::comments::notes(world, id, Vec::new()).await?,
         _ => Vec::new(),
@@ -99,6 +104,7 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
     let _hold = core::workers::hold(world, id).await;
     // Whoever held the task before may have taken the same offer.
     require_offered(world, id, &ActionRequest { version: None, ..request.clone() }).await?;
+    require_idle(world, &ended, request.end_terminals).await?;
     let turn = {
         let (task, _) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
         subtask::stop_turn_of(world, &task).await?
@@ -185,6 +191,21 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
     world.point("action.committed");
     core::scheduler::wake_waiting(world);
     Ok(())
+}
+
+/// The tasks that a person closes by an action, or whose worktrees go with it.
+async fn ended_by(world: &World, actor: &Actor, id: &TaskId, verb: Verb) -> Result<Vec<TaskId>> {
+    if !actor.is_user() {
+        return Ok(Vec::new());
+    }
+    match verb {
+        Verb::Cancel => {
+            let (_, context) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
+            subtask::with_open_parts(world, &context, id).await
+        }
+        Verb::Restart => Ok(vec![id.clone()]),
+        _ => Ok(Vec::new()),
+    }
 }
 
 async fn act_in_features(world: &World, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {

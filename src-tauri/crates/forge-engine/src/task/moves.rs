@@ -23,6 +23,7 @@ use crate::{
         moves::Move,
         prerequisites::{named, open_prerequisites},
         transition::column_states,
+        world::features::require_idle,
         worktree_lock::IfLocked,
     },
     error::Result,
@@ -94,13 +95,14 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     context.workflow.check_edge(&task.status, &request.to, &actor)?;
     core::worktree_lock::refuse_locked(world, id, request.if_locked).await?;
     let asks = actor.is_user() && context.workflow.state(&request.to).is_some_and(State::is_terminal);
-    if asks && !request.end_terminals {
-        terminal::closing::require_idle(world, id).await?;
-    }
+    let closed = if asks { subtask::with_open_parts(world, &context, id).await? } else { Vec::new() };
+    require_idle(world, &closed, request.end_terminals).await?;
     refuse_unreviewed(world, &context, &task, &request.to).await?;
     let redirect = core::guards::ask_guards(world, &context, &task, actor.audience()).await?;
     core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
+    // Something may have been started while the task was waited for.
+    require_idle(world, &closed, request.end_terminals).await?;
     let turn = subtask::stop_turn_of(world, &task).await?;
     run::running::stop_run(world, id).await;
     if context.workflow.state(&request.to).is_some_and(State::is_terminal) {

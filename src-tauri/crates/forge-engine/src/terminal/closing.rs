@@ -47,9 +47,12 @@ pub(super) fn refuse(running: &[(Terminal, Runs)]) -> Result<()> {
     })
 }
 
-/// Refuses to close a task in whose terminals programs run.
-pub(crate) async fn require_idle(world: &World, task: &TaskId) -> Result<()> {
-    let rows = world.store().read().await?.terminals().of_task(task).await?;
+/// Refuses to end the terminals of tasks in which programs run.
+pub(super) async fn require_idle(world: &World, tasks: &[TaskId]) -> Result<()> {
+    let mut rows = Vec::new();
+    for task in tasks {
+        rows.extend(world.store().read().await?.terminals().of_task(task).await?);
+    }
     refuse(&runs_in(world, &rows).await)
 }
 

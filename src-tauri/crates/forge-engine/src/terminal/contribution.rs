@@ -6,7 +6,7 @@ use forge_model::terminal::process_of;
 use forge_model::workspace::Workspace;
 
 use super::{
-    closing::write_ends,
+    closing::{require_idle, write_ends},
     ends::drop_ended,
     follow::begin,
     opened::{Found, terminals},
@@ -14,6 +14,7 @@ use super::{
 use crate::{EngineError, World, core::world::features::Moments, error::Result};
 
 pub(crate) fn contribute(moments: &mut Moments) {
+    moments.before_end.push(|world, tasks| Box::pin(require_idle(world, tasks)));
     moments.on_worktree_goes.push(|world, workspace| Box::pin(make_way(world, workspace)));
     moments.resume.push(|world| Box::pin(resume(world)));
 }

@@ -9,11 +9,14 @@ use serde_json::json;
 
 use crate::{
     World,
-    core::world::step::{End, Stepping},
+    core::world::{
+        features::require_idle,
+        step::{End, Stepping},
+    },
     error::Result,
     workspace::{
         self,
-        removal::{Goes, cleanup_delay_ms, remove_workspace, unless_unfinished},
+        removal::{Goes, RETRY_MS, cleanup_delay_ms, remove_workspace, unless_unfinished},
     },
 };
 
@@ -26,6 +29,11 @@ pub(crate) async fn clean_up_now(world: &World, s: &Stepping) -> Result<End> {
             let Some(workspace) = present_workspace(world, &s.task).await? else {
                 return Ok(End::skipped("no workspace"));
             };
+            // Nobody was asked: whoever closed the task may have done so by approving its work.
+            if let Err(busy) = require_idle(world, std::slice::from_ref(&s.task.id), false).await {
+                tracing::info!(task = %s.task.id, error = %busy, "a worktree's removal is put off");
+                return schedule(world, s, RETRY_MS).await;
+            }
             match remove_workspace(world, &s.context, &s.task, workspace, Goes::ForReuse).await? {
                 Ok(()) => Ok(End::ok()),
                 Err(reason) => Ok(End::Ok(Some(format!("kept for now: {reason}")))),

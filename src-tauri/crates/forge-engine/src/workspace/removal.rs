@@ -308,6 +308,11 @@ async fn clean_up_one(world: &World, found: &Workspace) -> Result<Option<Timesta
     {
         return Ok(Some(again));
     }
+    if let Err(busy) = core::world::features::require_idle(world, std::slice::from_ref(&task.id), false).await
+    {
+        tracing::info!(task = %task.id, error = %busy, "a worktree's removal is put off");
+        return Ok(Some(world.now().plus_ms(RETRY_MS)));
+    }
     if let Err(reason) = remove_workspace(world, &context, &task, workspace, Goes::ForReuse).await? {
         tracing::info!(task = %task.id, %reason, "a worktree's removal is tried again later");
     }
