@@ -6,6 +6,8 @@ use anyhow::{Context as _, Result, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use forge_api::ApiError;
 use forge_model::actor::Via;
+use forge_model::ids::TerminalId;
+use forge_store::Store;
 use forge_testkit::Sandbox;
 use serde_json::{Value, json};
 
@@ -142,6 +144,28 @@ async fn person_who_cancels_a_task_is_asked_about_a_program_in_its_terminal() ->
     at_window(&sandbox, "task_action", ends).await?;
     assert_eq!(shells(&sandbox)?, 0);
     assert_eq!(terminals(&sandbox, &task).await?, Vec::<Value>::new());
+    Ok(())
+}
+
+/// As after the start of an engine whose keeper did not answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn terminal_that_nobody_follows_is_gone_on_with_by_whoever_reads_it() -> Result<()> {
+    let sandbox = Sandbox::new(json!({})).await?;
+    let task = in_review(&sandbox).await?;
+    let terminal = open(&sandbox, &task).await?;
+    let store = Store::open(&sandbox.dir.path().join("data")).await?;
+    let mut tx = store.write().await?;
+    let id: TerminalId = terminal["id"].as_str().context("no id")?.into();
+    let mut row = tx.terminals().get(&id).await?.context("no row")?;
+    row.terminal.id = "another".into();
+    row.terminal.title = "Terminal 2".to_owned();
+    row.spawned = false;
+    tx.terminals_mut().insert(&row).await?;
+    tx.commit().await?;
+    store.close().await;
+    let other = json!({ "id": "another" });
+    types(&sandbox, &other, "echo $((6*7)) is there\n").await?;
+    shows(&sandbox, &other, "42 is there\r\n").await?;
     Ok(())
 }
 

@@ -5015,7 +5015,10 @@ export type TakeOffer = {
 	commit?: string | null,
 	/**  Whether the answer waits for the steps that follow. */
 	wait?: Wait | null,
-	/**  With `cancel`: whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise. */
+	/**
+	 *  With `cancel`, `restart` and `reset_workspace`: whether to end programs that run in the task's terminals; refused
+	 *  with `terminal_busy` otherwise.
+	 */
 	end_terminals?: boolean | null,
 };
 

@@ -33,7 +33,7 @@ impl Engine {
     /// Types to a terminal. Waits while the program in it reads nothing.
     ///
     /// # Errors
-    /// `NotFound`; `PersonRequired` for an agent; `Invalid` for too much; `TerminalEnded`.
+    /// `NotFound`; `PersonRequired` for an agent; `Invalid` for too much; `TerminalAway`; `TerminalEnded`.
     pub async fn type_to_terminal(&self, actor: &Actor, id: &TerminalId, bytes: Vec<u8>) -> Result<()> {
         command::input(&self.world, actor, id, bytes).await
     }
@@ -41,7 +41,7 @@ impl Engine {
     /// Gives a terminal another size.
     ///
     /// # Errors
-    /// `NotFound`; `PersonRequired` for an agent; `Invalid`; `TerminalEnded`.
+    /// `NotFound`; `PersonRequired` for an agent; `Invalid`; `TerminalAway`; `TerminalEnded`.
     pub async fn resize_terminal(&self, actor: &Actor, id: &TerminalId, size: (u16, u16)) -> Result<()> {
         command::resize(&self.world, actor, id, size).await
     }
@@ -49,7 +49,7 @@ impl Engine {
     /// What a terminal printed from an offset of a generation on; waits so long for something where there is nothing yet.
     ///
     /// # Errors
-    /// `NotFound`; `PersonRequired` for an agent; `TerminalEnded` where no engine follows it.
+    /// `NotFound`; `PersonRequired` for an agent; `TerminalAway` while it cannot be reached.
     pub async fn terminal_output(
         &self,
         actor: &Actor,

@@ -14,12 +14,15 @@ use forge_store::table::terminals::TerminalRow;
 use super::{
     closing::runs_in,
     ends,
-    follow::begin,
+    follow::{begin, go_on},
     opened::{Found, Opened, terminals},
     policy::ended,
     prepared::{place_of, require_here},
 };
-use crate::{ConflictCode, EngineError, World, core, error::Result};
+use crate::{
+    ConflictCode, EngineError, Work, World, core,
+    error::{Result, whole},
+};
 
 /// How much of what a terminal printed is told at once.
 const MOST_OUTPUT_BYTES: usize = 256 * 1024;
@@ -121,14 +124,16 @@ pub(crate) async fn output(
     wait: Duration,
 ) -> Result<TerminalOutput> {
     require_person(actor)?;
-    let Some(opened) = terminals(world).get(id) else {
-        let row = row_of(world, id).await?;
+    let opened = match terminals(world).get(id) {
+        Some(opened) => opened,
         // What it printed went with the engine that followed it.
-        let ended = row.terminal.ended_at.is_some();
-        return if ended { Ok(told(String::new(), (0, Vec::new()), 0, true)) } else { Err(not_followed()) };
+        None if row_of(world, id).await?.terminal.ended_at.is_some() => {
+            return Ok(told(String::new(), (0, Vec::new()), 0, true));
+        }
+        None => taken_up(world, id).await?,
     };
     if !is_known_whole(world, &opened).await {
-        return Err(not_followed());
+        return Err(away("what it printed before is not known yet"));
     }
     // The offset counts in this engine, or in none.
     let from = if generation == Some(opened.generation.as_str()) { from } else { 0 };
@@ -199,7 +204,20 @@ async fn running(world: &World, id: &TerminalId) -> Result<Arc<Opened>> {
     if row.terminal.ended_at.is_some() {
         return Err(has_ended());
     }
-    terminals(world).get(id).ok_or_else(not_followed)
+    taken_up(world, id).await
+}
+
+/// A terminal that runs by its row, followed. An engine that could not ask the keeper for it at its start does so now.
+async fn taken_up(world: &World, id: &TerminalId) -> Result<Arc<Opened>> {
+    if let Some(opened) = terminals(world).get(id) {
+        return Ok(opened);
+    }
+    if world.inner.config.work != Work::All {
+        // What ends with its command follows nothing.
+        return Err(away("no engine that stays follows it: start Forge first"));
+    }
+    go_on(world).await.map_err(|error| away(&whole(&error)))?;
+    terminals(world).get(id).ok_or_else(has_ended)
 }
 
 async fn row_of(world: &World, id: &TerminalId) -> Result<TerminalRow> {
@@ -211,10 +229,10 @@ fn has_ended() -> EngineError {
     EngineError::conflict(ConflictCode::TerminalEnded, "the terminal has ended: open another one")
 }
 
-/// In a command without an engine that stays.
-fn not_followed() -> EngineError {
-    let message = "no engine follows the terminal: start Forge first";
-    EngineError::conflict(ConflictCode::TerminalEnded, message)
+/// It is not to be had now, and may be later.
+fn away(reason: &str) -> EngineError {
+    let message = format!("the terminal cannot be reached: {reason}");
+    EngineError::conflict(ConflictCode::TerminalAway, message)
 }
 
 fn require_person(actor: &Actor) -> Result<()> {

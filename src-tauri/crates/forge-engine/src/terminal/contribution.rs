@@ -2,16 +2,15 @@
 
 use std::any::Any;
 
-use forge_model::terminal::process_of;
 use forge_model::workspace::Workspace;
 
 use super::{
     closing::{require_idle, write_ends},
     ends::drop_ended,
-    follow::begin,
-    opened::{Found, terminals},
+    follow::go_on,
+    opened::terminals,
 };
-use crate::{EngineError, World, core::world::features::Moments, error::Result};
+use crate::{World, core::world::features::Moments, error::Result};
 
 pub(crate) fn contribute(moments: &mut Moments) {
     moments.before_end.push(|world, tasks| Box::pin(require_idle(world, tasks)));
@@ -31,28 +30,11 @@ async fn make_way(world: &World, workspace: &Workspace) -> Result<Box<dyn Any + 
     Ok(Box::new(going))
 }
 
-/// Goes on with the terminals that the keeper has, and with those that it never got. A keeper that does not answer keeps
-/// no engine from its start.
+/// At start. A keeper that does not answer keeps no engine from its start: what it has is looked for again when somebody
+/// reads a terminal, or types to it.
 async fn resume(world: &World) -> Result<()> {
-    let rows = world.store().read().await?.terminals().active().await?;
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let kept = match world.keeper().runs().await.map_err(EngineError::io("ask which terminals went on")) {
-        Ok(kept) => kept,
-        Err(error) => {
-            tracing::warn!(%error, "does not know which terminals went on");
-            return Ok(());
-        }
-    };
-    for row in rows {
-        let id = process_of(&row.terminal.id);
-        let found = match (kept.iter().any(|kept| kept.id == id), row.spawned) {
-            (true, _) => Found::Kept,
-            (false, true) => Found::Lost,
-            (false, false) => Found::New,
-        };
-        begin(world, row, found);
+    if let Err(error) = go_on(world).await {
+        tracing::warn!(%error, "does not know which terminals went on");
     }
     Ok(())
 }

@@ -30,6 +30,29 @@ enum Followed {
     Left,
 }
 
+/// Goes on with the terminals that nobody follows in this process: those that the keeper has, and those that it never got.
+///
+/// # Errors
+/// When the keeper does not say which it has.
+pub(super) async fn go_on(world: &World) -> Result<()> {
+    let mut rows = world.store().read().await?.terminals().active().await?;
+    rows.retain(|row| terminals(world).get(&row.terminal.id).is_none());
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let kept = world.keeper().runs().await.map_err(EngineError::io("ask which terminals went on"))?;
+    for row in rows {
+        let id = process_of(&row.terminal.id);
+        let found = match (kept.iter().any(|kept| kept.id == id), row.spawned) {
+            (true, _) => Found::Kept,
+            (false, true) => Found::Lost,
+            (false, false) => Found::New,
+        };
+        begin(world, row, found);
+    }
+    Ok(())
+}
+
 /// Follows a terminal beside everything else.
 pub(super) fn begin(world: &World, row: TerminalRow, found: Found) {
     let Some(opened) = terminals(world).follow(world, &row) else { return };

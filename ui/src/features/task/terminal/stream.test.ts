@@ -108,7 +108,8 @@ it("reads on after a failure, and gives up what stays refused", async () => {
   try {
     const { told, sink } = noted();
     const refusal = new ApiError({ code: "not_found", message: "no terminal" });
-    const answers = [new Error("the line is cut"), output("here", 0), refusal];
+    const away = new ApiError({ code: "terminal_away", message: "the keeper does not answer" });
+    const answers = [new Error("the line is cut"), away, output("here", 0), refusal];
     let asked = 0;
     readOn(async () => {
       const answer = answers[asked++];
@@ -116,7 +117,7 @@ it("reads on after a failure, and gives up what stays refused", async () => {
       return answer ?? output("", 0);
     }, sink);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(told).toEqual(["(transport)", "(reached)", "here", "(live)", "(not_found)"]);
+    expect(told).toEqual(["(transport)", "(terminal_away)", "(reached)", "here", "(live)", "(not_found)"]);
   } finally {
     vi.useRealTimers();
   }
