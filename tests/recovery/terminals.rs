@@ -4,6 +4,7 @@ use std::{path::Path, time::Duration};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use forge_store::Store;
 use forge_testkit::serve::{Serve, Served, scripted_agent};
 use forge_testkit::{Repository, fault};
 use serde_json::{Value, json};
@@ -99,6 +100,10 @@ impl TerminalFixture {
         fixture.sign("after").await.with_context(|| point.to_owned())?;
         let marked = fixture.shells()?;
         ensure!(marked == 1, "{point}: {marked} shells");
+        let store = Store::open(&fixture.dir.path().join("data")).await?;
+        let rows = store.read().await?.terminals().active().await?;
+        ensure!(rows.iter().all(|row| row.spawned), "{point}: the id could name another shell");
+        store.close().await;
         Ok(())
     }
 

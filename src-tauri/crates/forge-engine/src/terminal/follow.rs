@@ -132,6 +132,9 @@ async fn follow(world: &World, row: &TerminalRow, opened: &Arc<Opened>, found: F
     opened.runs(session.notes(), size.filter(|_| !goes_on));
     if !goes_on {
         world.point("terminal.started");
+    }
+    // An engine that was killed may not have come to it: the id names this shell for ever.
+    if !row.spawned {
         write_spawned(world, row).await?;
         world.point("terminal.spawned");
     }
