@@ -115,6 +115,15 @@ describe("the terminals of a task", () => {
     ]);
   });
 
+  it("are not offered where the worktree is on a machine, which is said", async () => {
+    const workspace = someWorkspace({ machine_id: "box" });
+    const answers = { terminal_list: () => ({ items: [], next_cursor: null }) };
+    const { user } = show({ task: someTask({ workspace }) }, answers);
+    await user.click(await screen.findByRole("tab", { name: "Terminal" }));
+    await screen.findByText(/only where the worktree is on this computer/);
+    expect(screen.queryByRole("button", { name: "New terminal" })).toBeNull();
+  });
+
   it("say why none can be opened", async () => {
     const { user } = await opened(() => [], {
       terminal_open: refuse("terminal_elsewhere", "its worktree is on the machine `box`"),

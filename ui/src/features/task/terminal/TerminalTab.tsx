@@ -95,11 +95,16 @@ export default function TerminalTab({ task }: { task: Task }) {
     </Button>
   );
   if (!shown) {
+    const isElsewhere = task.workspace?.machine_id != null;
     return (
       <>
         {trouble}
-        <EmptyState icon={<SquareTerminal />} title={t("terminal.none")} actions={openOne}>
-          {t("terminal.noneHint")}
+        <EmptyState
+          icon={<SquareTerminal />}
+          title={t("terminal.none")}
+          actions={isElsewhere ? undefined : openOne}
+        >
+          {t(isElsewhere ? "terminal.elsewhereHint" : "terminal.noneHint")}
         </EmptyState>
       </>
     );
