@@ -9,7 +9,7 @@ use crate::{
     time::Timestamp,
 };
 
-pub use scrollback::{SCROLLBACK_BYTES, SCROLLBACK_LINES, Scrollback};
+pub use scrollback::{Printed, SCROLLBACK_BYTES, SCROLLBACK_LINES, Scrollback};
 
 /// The most terminals that a task may have open.
 pub const MOST_TERMINALS: usize = 8;

@@ -7,7 +7,7 @@ use forge_exec::TerminalSize;
 use forge_model::actor::Actor;
 use forge_model::ids::{TaskId, TerminalId};
 use forge_model::terminal::{
-    MOST_CELLS, MOST_INPUT_BYTES, MOST_TERMINALS, Terminal, TerminalOutput, title_beside,
+    MOST_CELLS, MOST_INPUT_BYTES, MOST_TERMINALS, Printed, Terminal, TerminalOutput, title_beside,
 };
 use forge_store::table::terminals::TerminalRow;
 
@@ -128,7 +128,8 @@ pub(crate) async fn output(
         Some(opened) => opened,
         // What it printed went with the engine that followed it.
         None if row_of(world, id).await?.terminal.ended_at.is_some() => {
-            return Ok(told(String::new(), (0, Vec::new()), 0, true));
+            let nothing = Printed { from: 0, bytes: Vec::new(), next: 0 };
+            return Ok(told(String::new(), nothing, 0, true));
         }
         None => taken_up(world, id).await?,
     };
@@ -155,7 +156,7 @@ pub(crate) async fn output(
         let printed = core::sync::locked(&opened.printed);
         (printed.read(from, MOST_OUTPUT_BYTES), printed.end())
     };
-    let is_all = read.0 + read.1.len() as u64 >= end;
+    let is_all = read.next >= end;
     Ok(told(opened.generation.clone(), read, end, is_over && is_all))
 }
 
@@ -171,14 +172,14 @@ async fn is_known_whole(world: &World, opened: &Opened) -> bool {
     }
 }
 
-fn told(generation: String, (from, bytes): (u64, Vec<u8>), end: u64, ended: bool) -> TerminalOutput {
+fn told(generation: String, read: Printed, end: u64, ended: bool) -> TerminalOutput {
     let offset = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
     TerminalOutput {
         generation,
-        from: offset(from),
-        next: offset(from + bytes.len() as u64),
+        from: offset(read.from),
+        next: offset(read.next),
         end: offset(end),
-        bytes: STANDARD.encode(bytes),
+        bytes: STANDARD.encode(read.bytes),
         ended,
     }
 }

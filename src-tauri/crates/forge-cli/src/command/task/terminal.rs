@@ -41,6 +41,10 @@ const DETACH: u8 = 0x1d;
 /// This terminal answers what programs asked theirs long ago, when that is shown again: it is not typed.
 const ANSWERS_WITHIN: Duration = Duration::from_millis(150);
 
+/// Switches back what programs in the terminal may have switched here: the second screen, mouse, pasting and keys, the
+/// cursor, wrapping and colours.
+const USUAL: &[u8] = b"\x1b[?1047l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[?7h\x1b[?25h\x1b[m";
+
 /// Whoever leaves a terminal whose program reads nothing waits for no more than this.
 const LAST_WITHIN: Duration = Duration::from_millis(500);
 
@@ -142,6 +146,8 @@ impl Raw {
 
 impl Drop for Raw {
     fn drop(&mut self) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(USUAL).and_then(|()| out.flush());
         // There is nobody left to tell.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
     }
