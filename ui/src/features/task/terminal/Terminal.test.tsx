@@ -10,7 +10,7 @@ import { layOut, refuse, show, violations, type Answers } from "../testing/show.
 vi.mock("./TerminalScreen.tsx", () => ({
   default: function Screen({ id, isNew, onShown }: TerminalScreenProps) {
     const [told] = useState(`${id} ${isNew ? "new" : "again"}`);
-    useEffect(onShown, []);
+    useEffect(onShown, [onShown]);
     return <div data-testid="screen">{told}</div>;
   },
 }));

@@ -139,7 +139,9 @@ export default function TerminalTab({ task }: { task: Task }) {
           id={shown.id}
           title={shown.title}
           isNew={opened.includes(shown.id)}
-          onShown={() => setOpened((before) => before.filter((id) => id !== shown.id))}
+          onShown={() =>
+            setOpened((all) => (all.includes(shown.id) ? all.filter((id) => id !== shown.id) : all))
+          }
           onLeave={leave}
         />
       </Suspense>

@@ -2,7 +2,15 @@ import { Terminal } from "@xterm/xterm";
 import { expect, it, vi } from "vitest";
 import type { TerminalOutput } from "#ui/api/generated.ts";
 import { ApiError } from "#ui/api/error.ts";
-import { base64Of, bytesOf, createTyping, isAnswer, readOn, type Place, type Sink } from "./stream.ts";
+import {
+  base64Of,
+  bytesOf,
+  createTyping,
+  isAnswer,
+  readOn,
+  type Place,
+  type Sink,
+} from "./stream.ts";
 
 const encode = (text: string) => base64Of(new TextEncoder().encode(text));
 
@@ -117,7 +125,14 @@ it("reads on after a failure, and gives up what stays refused", async () => {
       return answer ?? output("", 0);
     }, sink);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(told).toEqual(["(transport)", "(terminal_away)", "(reached)", "here", "(live)", "(not_found)"]);
+    expect(told).toEqual([
+      "(transport)",
+      "(terminal_away)",
+      "(reached)",
+      "here",
+      "(live)",
+      "(not_found)",
+    ]);
   } finally {
     vi.useRealTimers();
   }
