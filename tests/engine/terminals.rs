@@ -220,7 +220,10 @@ async fn worktree_in_whose_terminal_a_program_runs_is_removed_only_after_a_word(
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let restart = json!({ "task_id": task["id"], "to": "done", "version": task["version"] });
-    assert_eq!(refused(at_window(&sandbox, "task_transition", restart).await), (409, "terminal_busy".to_owned()));
+    assert_eq!(
+        refused(at_window(&sandbox, "task_transition", restart).await),
+        (409, "terminal_busy".to_owned())
+    );
     let approve = json!({ "task_id": task["id"], "commit": task["review"]["reviewed_commit"] });
     sandbox.call("review_approve", approve).await?;
     let done = sandbox.reach(&task, "done").await?;

@@ -83,8 +83,10 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
             let question =
                 format!("Remove {} with its tasks and worktrees? The repository stays.", found.name);
             confirm(&question, "remove the project", yes)?;
-            let done =
-                at.call(ProjectDelete, DeleteProject { project_id: found.id, confirm: found.name.clone(), end_terminals: None });
+            let done = at.call(
+                ProjectDelete,
+                DeleteProject { project_id: found.id, confirm: found.name.clone(), end_terminals: None },
+            );
             Ok(Answer::new(done.await?.json, format!("Removed {}. The repository stays.", found.name)))
         }
         Project::Repository { project, accept, undo } => {

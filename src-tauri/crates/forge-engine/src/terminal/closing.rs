@@ -34,7 +34,9 @@ pub(super) fn refuse(running: &[(Terminal, Runs)]) -> Result<()> {
     let facts = |(terminal, runs): &(Terminal, Runs)| {
         let mut facts = json!({ "id": terminal.id, "title": terminal.title });
         match runs {
-            Runs::Program(program) => (facts["program"], facts["pid"]) = (json!(program.name), json!(program.pid)),
+            Runs::Program(program) => {
+                (facts["program"], facts["pid"]) = (json!(program.name), json!(program.pid))
+            }
             Runs::Unknown(reason) => facts["reason"] = json!(reason),
         }
         facts

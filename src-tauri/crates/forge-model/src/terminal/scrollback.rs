@@ -89,7 +89,8 @@ impl Scrollback {
             _ => return,
         };
         let modes = rest.get(..end).and_then(|modes| std::str::from_utf8(modes).ok()).unwrap_or_default();
-        for mode in modes.split(';').filter_map(|mode| mode.parse().ok()).filter(|mode| MODES.contains(mode)) {
+        for mode in modes.split(';').filter_map(|mode| mode.parse().ok()).filter(|mode| MODES.contains(mode))
+        {
             if on == USUALLY_ON.contains(&mode) {
                 self.switched.remove(&mode);
             } else {

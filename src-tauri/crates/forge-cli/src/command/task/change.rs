@@ -143,8 +143,12 @@ pub(super) async fn delete(at: &At, task: &TaskRef, yes: bool) -> Result<Answer,
     let task = find(at, task).await?;
     let named = format!("#{} {}", task.number, task.title);
     confirm(&format!("Delete {named} with its history?"), "delete the task", yes)?;
-    let done =
-        at.call(TaskDelete, DeleteTask { task_id: task.id.clone(), version: Some(task.version), end_terminals: None }).await?;
+    let done = at
+        .call(
+            TaskDelete,
+            DeleteTask { task_id: task.id.clone(), version: Some(task.version), end_terminals: None },
+        )
+        .await?;
     Ok(Answer::new(done.json, format!("Deleted {named}.")))
 }
 
