@@ -47,7 +47,7 @@ async fn random_histories_lose_nothing_and_done_means_merged() -> Result<()> {
             }
             Err(error) => {
                 eprintln!("seed {seed}: {error:#}\n");
-                failures.push(seed);
+                failures.push((seed, error.root_cause().to_string()));
             }
         }
     }

@@ -1374,7 +1374,7 @@ export type CreateComment = {
 	text: string,
 };
 
-/**  A machine to add; with `ssh` or `container`. */
+/**  A machine to add; with `ssh`, `container` or `slurm`. */
 export type CreateMachine = {
 	/**  Name; unique. */
 	name: string,
@@ -1382,6 +1382,8 @@ export type CreateMachine = {
 	ssh?: SshConfig | null,
 	/**  How its containers are made, one for each task. */
 	container?: ContainerConfig | null,
+	/**  What its jobs ask for, one for each task. */
+	slurm?: SlurmConfig | null,
 	/**  The folder of Forge there; `~/.forge` when absent. */
 	root?: string | null,
 	/**  What tasks ask for. */
@@ -2998,7 +3000,12 @@ export type Machine = {
 	ssh?: SshConfig | null,
 	/**  How its containers are made; of a machine of that kind alone. */
 	container?: ContainerConfig | null,
-	/**  The folder of Forge there; `~/` is the home folder there. */
+	/**  What its jobs ask for; of a machine of that kind alone. */
+	slurm?: SlurmConfig | null,
+	/**
+	 *  The folder of Forge there; `~/` is the home folder there. Of a cluster, the nodes share it with the computer that
+	 *  submits jobs.
+	 */
 	root: string,
 	/**  What tasks ask for: `gpu`, `arm`. */
 	labels: string[],
@@ -3067,7 +3074,9 @@ export type MachineKind =
 /**  By the user's `ssh` program. */
 "ssh" | 
 /**  Containers of this computer, one for each task, by podman or docker. */
-"container";
+"container" | 
+/**  Jobs of a cluster of Slurm, one for each task. */
+"slurm";
 
 /**  A machine by its id or name. */
 export type MachinePath = {
@@ -4733,6 +4742,24 @@ export type ShellMode =
 /**  For each command. */
 "login_each";
 
+/**  What the jobs of tasks ask for, and where they are submitted. What is absent is as the cluster has it. */
+export type SlurmConfig = {
+	/**  The partition; several are separated by commas. */
+	partition?: string | null,
+	/**  The account that is charged. */
+	account?: string | null,
+	/**  The time limit of a job, in minutes. */
+	time_minutes?: number | null,
+	/**  The processors. */
+	cpus?: number | null,
+	/**  The memory, in MiB. */
+	memory_mb?: number | null,
+	/**  Generic resources, such as `gpu:1`. */
+	gres?: string | null,
+	/**  The machine of ssh on which jobs are submitted, by its name; this computer when absent. */
+	via?: string | null,
+};
+
 /**  How `ssh` reaches a machine. */
 export type SshConfig = {
 	/**  A host name, an address, or an alias of `~/.ssh/config`. */
@@ -5525,6 +5552,8 @@ export type UpdateMachine = {
 	ssh?: SshConfig | null,
 	/**  How its containers are made. */
 	container?: ContainerConfig | null,
+	/**  What its jobs ask for. A job that was submitted keeps what it asked for. */
+	slurm?: SlurmConfig | null,
 	/**  The folder of Forge there. */
 	root?: string | null,
 	/**  What tasks ask for. */
@@ -5798,6 +5827,8 @@ export type WaitReason =
 "machine_quota" | 
 /**  Its machine, or every machine that has the labels, cannot be reached. */
 "machine_unreachable" | 
+/**  Its job of a cluster was submitted and has not begun. */
+"job_pending" | 
 /**  The disk of its machine is full, and holds what its agent did. */
 "machine_disk_full" | 
 /**  The project's runs have cost today what they may; it goes on at `until`. */
@@ -6093,7 +6124,7 @@ export interface Operations {
   knowledge_dismiss: { input: LessonPath; output: LessonView };
   /** All machines, by name. */
   machine_list: { input: Empty; output: Page<Machine> };
-  /** Adds a machine that is reached by ssh, or one of containers. */
+  /** Adds a machine: one that is reached by ssh, containers, or a cluster of Slurm. */
   machine_create: { input: CreateMachine; output: Machine };
   /** Hosts of the SSH configuration, which can be added as machines. */
   machine_hosts: { input: Empty; output: Page<SshHost> };

@@ -61,10 +61,12 @@ describe("opening a worktree", () => {
     expect(platform.opened).toEqual([]);
   });
 
-  it("says where the files are that no editor reaches in a container", async () => {
+  it("says where the files are that no editor reaches, in a container or on a cluster", async () => {
     const { platform, press } = open("m1", there({ destination: null }));
     for (const name of ["Editor", "Terminal", "Files"]) await press(name);
-    expect((await screen.findAllByText(/Its files are in a container/)).length).toBeGreaterThan(0);
+    expect(
+      (await screen.findAllByText(/Its files are in a container or on a cluster/)).length,
+    ).toBeGreaterThan(0);
     expect(platform.opened).toEqual([]);
   });
 

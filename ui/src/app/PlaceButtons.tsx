@@ -79,7 +79,7 @@ async function open(
   }
   const { machine, destination, path } = there;
   if (destination == null) {
-    const detail = translate("task.elsewhere.container");
+    const detail = translate("task.elsewhere.apart");
     showToast({ tone: "info", title: translate("task.elsewhere.title", { machine }), detail });
     return undefined;
   }

@@ -81,6 +81,24 @@ export function sampleMachines(sample: string | null = null): Machine[] {
       },
       ...(busy ? { runs: 1, tasks: 1, contact: "live", contact_since: at(40) } : {}),
     }),
+    sampleMachine({
+      id: "m5",
+      name: "hpc",
+      kind: "slurm",
+      ssh: null,
+      slurm: {
+        partition: "gpu",
+        account: "vision-lab",
+        time_minutes: 1440,
+        cpus: 8,
+        memory_mb: 32_768,
+        gres: "gpu:1",
+        via: "build-farm",
+      },
+      root: "/shared/me/forge",
+      labels: ["cluster"],
+      ...(busy ? { tasks: 1, contact: "live", contact_since: at(25) } : {}),
+    }),
   ];
 }
 
@@ -122,6 +140,24 @@ export const sampleFailed: MachineTest = {
   ],
 };
 
+/** The test of a cluster whose folder is not shared. */
+export const sampleUnshared: MachineTest = {
+  ok: false,
+  steps: [
+    { name: "slurm", ok: true, message: "The controller answers on build-farm.", remedy: null },
+    { name: "job", ok: true, message: "Job 4711 runs on node17.", remedy: null },
+    {
+      name: "shared folder",
+      ok: false,
+      message: "Could not find `/shared/me/forge` on build-farm: what a job has there is not seen.",
+      remedy:
+        "Choose a folder on a file system that the nodes and the computer that submits jobs share.",
+    },
+  ],
+};
+
+const tests: Readonly<Record<string, MachineTest>> = { m2: sampleFailed, m5: sampleUnshared };
+
 export function machineAnswers(sample: string | null): Handlers {
   const machines = sampleMachines(sample);
   return {
@@ -135,6 +171,6 @@ export function machineAnswers(sample: string | null): Handlers {
           ? sampleHosts.map((host) => ({ ...host, machine_id: null }))
           : sampleHosts,
       ),
-    machine_test: ({ machine_id }) => (machine_id === "m2" ? sampleFailed : samplePassed),
+    machine_test: ({ machine_id }) => tests[machine_id] ?? samplePassed,
   };
 }

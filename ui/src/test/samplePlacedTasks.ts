@@ -81,6 +81,17 @@ export function samplePlacedTasks(project: string): Task[] {
       ...placed("t7", null),
     },
     { id: "t8", title: "Write the release notes", status: "todo", roles: {} },
+    {
+      id: "t9",
+      title: "Sweep the learning rates",
+      ...waits(
+        "job_pending",
+        "waits for hpc: Could not begin job 4711 yet: jobs with a higher priority are ahead of it.",
+      ),
+      offers: [sampleGiveUp],
+      ...placed("t9", "m5"),
+      machines: ["cluster"],
+    },
   ];
   return rows.map((change, index) =>
     sampleTask({ ...work, number: index + 1, position: index, status_since: at(31), ...change }),

@@ -197,6 +197,14 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
     }),
   },
   {
+    title: "Its job is in the queue of the cluster",
+    ...wait(
+      "job_pending",
+      "waits for hpc: Could not begin job 7 yet: what it asks for is not free.",
+      { machines: ["cluster"] },
+    ),
+  },
+  {
     title: "Its machine is full",
     ...wait(
       "machine_disk_full",

@@ -67,8 +67,14 @@ export function unchangedAnswers({ read, tasks }: Read): Handlers {
     agent_pause: agent,
     agent_resume: agent,
     agent_delete: done,
-    machine_create: ({ name, ssh = null, container = null }) =>
-      sampleMachine({ name, kind: container ? "container" : "ssh", ssh, container }),
+    machine_create: ({ name, ssh = null, container = null, slurm = null }) =>
+      sampleMachine({
+        name,
+        kind: slurm ? "slurm" : container ? "container" : "ssh",
+        ssh,
+        container,
+        slurm,
+      }),
     machine_update: machine,
     machine_delete: done,
     task_create: ({ project_id }) => sampleTask({ project_id }),

@@ -170,7 +170,7 @@ table! {
     KnowledgeDismiss(knowledge::LessonPath) -> LessonView = ("knowledge_dismiss", Post, "/projects/{project_id}/knowledge/{lesson_id}/dismiss", "Dismisses a proposed lesson.", knowledge::dismiss);
 
     MachineList(Empty) -> Page<Machine> = ("machine_list", Get, "/machines", "All machines, by name.", machines::list).provides(&["machines"]).paged();
-    MachineCreate(machines::CreateMachine) -> Machine = ("machine_create", Post, "/machines", "Adds a machine that is reached by ssh, or one of containers.", machines::create).created();
+    MachineCreate(machines::CreateMachine) -> Machine = ("machine_create", Post, "/machines", "Adds a machine: one that is reached by ssh, containers, or a cluster of Slurm.", machines::create).created();
     MachineHosts(Empty) -> Page<SshHost> = ("machine_hosts", Get, "/machines/hosts", "Hosts of the SSH configuration, which can be added as machines.", machines::hosts).provides(&["machines"]).paged();
     MachineGet(machines::MachinePath) -> Machine = ("machine_get", Get, "/machines/{machine_id}", "One machine, by id or name.", machines::get).provides(&["machines"]);
     MachineUpdate(machines::UpdateMachine) -> Machine = ("machine_update", Patch, "/machines/{machine_id}", "Changes a machine.", machines::update);

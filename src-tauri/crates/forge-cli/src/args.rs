@@ -98,7 +98,7 @@ pub(crate) enum Command {
     /// Manage agent profiles
     #[command(subcommand)]
     Agent(Agent),
-    /// Manage machines: other computers that are reached by ssh, and containers
+    /// Manage machines: other computers that are reached by ssh, containers, and clusters of Slurm
     #[command(subcommand)]
     Machine(Machine),
     /// Validate a piece of work and count attempts; with only MODULE, repeat its last checks

@@ -21,24 +21,24 @@ pub(crate) struct ContainerArgs {
     #[arg(long, value_name = "FILE", group = "from")]
     devcontainer: Option<PathBuf>,
     /// What runs the containers: podman, docker, or auto for podman, else docker
-    #[arg(long, requires = "from", default_value = "auto",
+    #[arg(long, requires = "from", conflicts_with = "slurm", default_value = "auto",
         value_parser = PossibleValuesParser::new(["auto", "podman", "docker"]).try_map(|name| name.parse::<ContainerEngine>()))]
     engine: ContainerEngine,
     /// What they reach: none, host, or default for what podman or docker provides
-    #[arg(long, requires = "from", default_value = "default",
+    #[arg(long, requires = "from", conflicts_with = "slurm", default_value = "default",
         value_parser = PossibleValuesParser::new(["none", "host", "default"]).try_map(|name| name.parse::<ContainerNetwork>()))]
     network: ContainerNetwork,
-    /// Maximum memory of each, in MiB
+    /// Maximum memory of each container or job, in MiB
     #[arg(long, requires = "from", value_name = "MIB")]
-    memory_mb: Option<u32>,
-    /// Maximum processor time of each, in processors
+    pub(crate) memory_mb: Option<u32>,
+    /// Maximum processor time of each container, or the processors of each job
     #[arg(long, requires = "from")]
-    cpus: Option<f64>,
+    pub(crate) cpus: Option<f64>,
     /// Maximum number of processes of each
-    #[arg(long, requires = "from")]
+    #[arg(long, requires = "from", conflicts_with = "slurm")]
     pids: Option<u32>,
     /// Folder or file of this computer that they see, read-only unless it ends with `:rw`; repeatable
-    #[arg(long, requires = "from", value_name = "SOURCE:TARGET[:rw]", value_parser = mount)]
+    #[arg(long, requires = "from", conflicts_with = "slurm", value_name = "SOURCE:TARGET[:rw]", value_parser = mount)]
     mount: Vec<ContainerMount>,
 }
 
@@ -85,6 +85,8 @@ mod tests {
     struct Line {
         #[command(flatten)]
         container: ContainerArgs,
+        #[command(flatten)]
+        _slurm: crate::slurm_args::SlurmArgs,
     }
 
     fn line(words: &[&str]) -> Result<Line, clap::Error> {

@@ -24,6 +24,7 @@ mod remote;
 mod sample;
 mod shown;
 mod signals;
+mod slurm_args;
 mod story;
 mod words;
 

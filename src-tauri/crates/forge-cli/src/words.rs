@@ -79,6 +79,7 @@ pub(crate) const fn waiting(reason: WaitReason, is_at_work: bool) -> &'static st
         WaitReason::MachineBusy => "queued for a machine",
         WaitReason::MachineQuota => "daily quota of the machine reached",
         WaitReason::MachineUnreachable => "machine not reachable",
+        WaitReason::JobPending => "queued on the cluster",
         WaitReason::MachineDiskFull => "disk of the machine is full",
         WaitReason::CostLimit => "daily cost limit reached",
         WaitReason::RaceRunning => "race in progress",

@@ -42,8 +42,8 @@ pub enum InstanceError {
 /// How often the lock is tried while somebody may only look who has it.
 const TRIES: u32 = 5;
 /// How often it is tried when the engine that had it was killed: a program that was being started at that moment keeps
-/// the lock until it runs.
-const TRIES_AFTER_A_KILL: u32 = 300;
+/// the lock until it runs, which takes seconds where a computer is very busy.
+const TRIES_AFTER_A_KILL: u32 = 2000;
 const BETWEEN_TRIES: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// Takes the lock; one refusal is not yet an answer.
@@ -65,9 +65,25 @@ fn lock_patiently(mut file: File) -> Result<Flock<File>, File> {
 fn holder_lives(mut file: &File) -> bool {
     let mut text = String::new();
     let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
-    let holder = read.ok().and_then(|_| serde_json::from_str::<EngineAddress>(&text).ok());
-    let pid = holder.and_then(|holder| i32::try_from(holder.pid).ok());
-    pid.is_none_or(|pid| nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_ok())
+    let holder = read.ok().and_then(|_| address_in(&text));
+    holder.is_none_or(|holder| is_alive(holder.pid))
+}
+
+/// Whether a process is there and has not ended. One that was killed stays in the list until its parent looks.
+fn is_alive(pid: u32) -> bool {
+    let Ok(pid) = i32::try_from(pid) else { return false };
+    if nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err() {
+        return false;
+    }
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    let state = stat.ok().and_then(|stat| Some(stat.rsplit_once(") ")?.1.chars().next()));
+    // Other systems have no such file.
+    !matches!(state, Some(Some('Z' | 'X')))
+}
+
+/// The address that the file begins with. What follows is left of an earlier one whose writer was killed.
+fn address_in(text: &str) -> Option<EngineAddress> {
+    serde_json::Deserializer::from_str(text).into_iter().next()?.ok()
 }
 
 /// The hold on a data folder; gone with the process, however it ends.
@@ -98,7 +114,7 @@ impl Instance {
                 let mut text = String::new();
                 file.rewind().and_then(|()| file.read_to_string(&mut text)).map_err(io)?;
                 let unknown = EngineAddress { pid: 0, url: None, socket: None };
-                Err(InstanceError::Taken(serde_json::from_str(&text).unwrap_or(unknown)))
+                Err(InstanceError::Taken(address_in(&text).unwrap_or(unknown)))
             }
         }
     }
@@ -108,8 +124,9 @@ impl Instance {
         let text = serde_json::to_string(&EngineAddress { pid: std::process::id(), url, socket })?;
         let mut file: &File = &self.lock;
         file.rewind()?;
-        file.set_len(0)?;
+        // Never empty, so that whoever finds the lock taken learns whose it is, wherever this engine is killed.
         file.write_all(text.as_bytes())?;
+        file.set_len(u64::try_from(text.len()).unwrap_or(u64::MAX))?;
         file.sync_data()
     }
 
@@ -121,7 +138,31 @@ impl Instance {
         // A lock that can be had means that whoever wrote the text is gone.
         match Flock::lock(file, FlockArg::LockSharedNonblock) {
             Ok(_) => None,
-            Err(_) => serde_json::from_str(&text).ok(),
+            Err(_) => address_in(&text),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_is_read_in_front_of_what_a_killed_writer_left() {
+        let text = r#"{"pid":7,"url":null}p://127.0.0.1:1"}"#;
+        assert_eq!(address_in(text).map(|address| address.pid), Some(7));
+        assert_eq!(address_in(""), None);
+    }
+
+    #[test]
+    fn folder_of_an_engine_that_was_killed_is_free_though_nobody_looked_at_its_end() {
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        let stat = format!("/proc/{}/stat", ended.id());
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z")) {
+            std::thread::yield_now();
+        }
+        assert!(!is_alive(ended.id()), "it ended");
+        ended.wait().unwrap();
+        assert!(is_alive(std::process::id()));
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! The relay starts the keeper when there is none, says in one line what it is connected to, and then joins each
 //! [stream](crate::Mux) of the session to a connection with the keeper. It ends with the session; the keeper does not.
+//!
+//! Where whatever a session starts ends with it, as in a step of a Slurm job, the relay starts no keeper
+//! (`forge-keeper attach`): it ends when the keeper is gone, and the next session has another one started.
 
 use std::{
     fs,
@@ -14,7 +17,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::UnixStream,
-    sync::oneshot,
+    sync::{Notify, oneshot},
 };
 use tokio_util::compat::{FuturesAsyncReadCompatExt as _, TokioAsyncReadCompatExt as _};
 use yamux::{Connection, Mode};
@@ -79,11 +82,12 @@ impl Greeting {
 }
 
 /// Joins the session that standard input and output are to the keeper in `root`, which is started from `program` when
-/// there is none. Returns when the session ends.
+/// there is none. Without a program, none is started. Returns when the session ends, or when no keeper is there that may
+/// not be started.
 ///
 /// # Errors
 /// When no keeper can be had, or the session breaks.
-pub async fn relay(root: &Path, program: &Path) -> io::Result<()> {
+pub async fn relay(root: &Path, program: Option<&Path>) -> io::Result<()> {
     let (stdin, mut stdout) = (stdin()?, stdout()?);
     let protocol = match reach(root, program).await {
         Ok(stream) => match greet(Box::new(stream), 0, None).await {
@@ -103,9 +107,10 @@ pub async fn relay(root: &Path, program: &Path) -> io::Result<()> {
 async fn serve(
     session: impl AsyncRead + AsyncWrite + Send + Unpin,
     root: &Path,
-    program: &Path,
+    program: Option<&Path>,
 ) -> io::Result<()> {
-    let place: Arc<(PathBuf, PathBuf)> = Arc::new((root.to_owned(), program.to_owned()));
+    let place: Arc<(PathBuf, Option<PathBuf>)> = Arc::new((root.to_owned(), program.map(Path::to_owned)));
+    let left = Arc::new(Notify::new());
     let mut connection = Connection::new(whole_frames(session).compat(), config(), Mode::Server);
     let (found, pulse) = oneshot::channel::<yamux::Stream>();
     let silent = async {
@@ -118,6 +123,7 @@ async fn serve(
         let mut found = Some(found);
         while let Some(stream) = poll_fn(|cx| connection.poll_next_inbound(cx)).await {
             let (stream, place) = (stream.map_err(io::Error::other)?, Arc::clone(&place));
+            let left = Arc::clone(&left);
             if stream.id().val() == PULSE {
                 // Who watches it is polled beside this.
                 found.take().map(|found| found.send(stream));
@@ -125,8 +131,11 @@ async fn serve(
             }
             tokio::spawn(async move {
                 // The engine asks again on another stream.
-                if let Err(error) = carry(stream, &place.0, &place.1).await {
+                if let Err(error) = carry(stream, &place.0, place.1.as_deref()).await {
                     tracing::debug!(%error, "a stream broke");
+                    if place.1.is_none() && is_absent(&error) {
+                        left.notify_one();
+                    }
                 }
             });
         }
@@ -135,10 +144,11 @@ async fn serve(
     tokio::select! {
         carried = carry_all => carried,
         () = silent => Ok(()),
+        () = left.notified() => Ok(()),
     }
 }
 
-async fn carry(stream: yamux::Stream, root: &Path, program: &Path) -> io::Result<()> {
+async fn carry(stream: yamux::Stream, root: &Path, program: Option<&Path>) -> io::Result<()> {
     let mut keeper = reach(root, program).await?;
     let mut stream = stream.compat();
     tokio::io::copy_bidirectional_with_sizes(&mut stream, &mut keeper, FRAME_BYTES, FRAME_BYTES)
@@ -147,12 +157,12 @@ async fn carry(stream: yamux::Stream, root: &Path, program: &Path) -> io::Result
 }
 
 /// A connection to the keeper. One that is just about to leave is followed by another.
-async fn reach(root: &Path, program: &Path) -> io::Result<UnixStream> {
+async fn reach(root: &Path, program: Option<&Path>) -> io::Result<UnixStream> {
     let mut tries = 1;
     loop {
-        match connect(root).await {
-            Err(error) if is_absent(&error) && tries < TRIES => start(program, root).await?,
-            reached => return reached,
+        match (connect(root).await, program) {
+            (Err(error), Some(program)) if is_absent(&error) && tries < TRIES => start(program, root).await?,
+            (reached, _) => return reached,
         }
         tries += 1;
     }

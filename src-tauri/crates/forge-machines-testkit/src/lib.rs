@@ -3,7 +3,7 @@
 //! A [`Host`] is a second computer as far as a program can tell: a network, processes, mounts and a name of its own, with
 //! a real sshd of an ordinary user. A [`Distance`] makes the way to it long and counts round trips. [`cuts`] loses the
 //! connection in every way there is while programs print and read, and checks that nothing else is lost: for a minute as
-//! a test, for as long as one likes as `forge-soak`.
+//! a test, for as long as one likes as `forge-soak`. A [`Cluster`] is a Slurm of two nodes.
 //!
 //! Absent: engine, tasks and git, so that the tests of the lowest crates can use it.
 
@@ -14,6 +14,7 @@ mod host;
 mod kept;
 mod processes;
 mod random;
+mod slurm;
 mod system;
 
 pub use containers::{BASE, Podman};
@@ -21,3 +22,4 @@ pub use distance::Distance;
 pub use host::{Host, Setup, keeper_program};
 pub use kept::{Following, Printed, kept_script};
 pub use random::Random;
+pub use slurm::Cluster;

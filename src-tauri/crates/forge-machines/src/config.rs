@@ -109,9 +109,21 @@ impl SshConfig {
         sharing: Sharing<'_>,
         detailed: bool,
     ) -> Command<Unmarked> {
+        self.running("exec sh", program, environment, sharing, detailed)
+    }
+
+    /// `ssh` that runs a line there, which any shell understands.
+    fn running(
+        &self,
+        line: &str,
+        program: &OsStr,
+        environment: &Arc<Variables>,
+        sharing: Sharing<'_>,
+        detailed: bool,
+    ) -> Command<Unmarked> {
         Command::tool(program, "/")
             .args(self.arguments(sharing, detailed))
-            .args(["--", self.host.as_str(), "exec sh"])
+            .args(["--", self.host.as_str(), line])
             .base(Arc::clone(environment))
             // Nobody is there to answer.
             .env_remove("SSH_ASKPASS")
@@ -196,6 +208,12 @@ impl Way for MachineConfig {
     /// `ssh` that runs a shell there. What the shell does is written to its input, so that it is in no argument.
     fn shell(&self, sharing: Sharing<'_>, detailed: bool) -> Command<Unmarked> {
         self.ssh.shell(&self.program, &self.environment, sharing, detailed)
+    }
+
+    fn program(&self, sharing: Sharing<'_>, words: &[String]) -> Option<Command<Unmarked>> {
+        let words: Vec<String> = words.iter().map(|word| crate::quote(word)).collect();
+        let line = format!("exec {}", words.join(" "));
+        Some(self.ssh.running(&line, &self.program, &self.environment, sharing, false))
     }
 
     fn not_started(&self, said: String) -> Fault {

@@ -1,9 +1,17 @@
 //! What keeps a machine from being used: each fault in one sentence, with what a person can do about it.
 
+use std::time::Duration;
+
 use crate::{
-    ContainerFault,
+    ContainerFault, SlurmFault,
     steps::{Step, StepName},
 };
+
+/// From one attempt to the next, at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// The same of a cluster, which is asked and not connected to: it tells nobody that a job begins.
+const LONGEST_PAUSE_OF_SLURM: Duration = Duration::from_secs(10);
 
 /// Why a machine cannot be used now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -164,6 +172,9 @@ pub enum Fault {
     /// A container cannot be made or used.
     #[error(transparent)]
     Container(#[from] ContainerFault),
+    /// A job of Slurm cannot be had or used.
+    #[error(transparent)]
+    Slurm(#[from] SlurmFault),
 }
 
 impl Fault {
@@ -224,6 +235,7 @@ impl Fault {
             Self::OldGit { needed, .. } => format!("Install git {needed} or later on the machine."),
             Self::Ended { host, .. } => format!("Check that `ssh {host} true` works in a terminal."),
             Self::Container(fault) => fault.remedy(),
+            Self::Slurm(fault) => fault.remedy(),
         }
     }
 
@@ -251,13 +263,28 @@ impl Fault {
             | Self::NoGit { .. }
             | Self::OldGit { .. } => false,
             Self::Container(fault) => fault.is_passing(),
+            Self::Slurm(fault) => fault.is_passing(),
         }
     }
 
-    /// Whether it is one of a single task's container: the machine serves other tasks all the same.
+    /// How long it may take until it is tried again, where time alone may mend it.
+    pub(crate) const fn longest_pause(&self) -> Duration {
+        match self {
+            Self::Slurm(
+                SlurmFault::Waiting { .. } | SlurmFault::Stalled { .. } | SlurmFault::Controller { .. },
+            ) => LONGEST_PAUSE_OF_SLURM,
+            _ => LONGEST_PAUSE,
+        }
+    }
+
+    /// Whether it is one of a single task's container or job: the machine serves other tasks all the same.
     #[must_use]
     pub const fn is_of_one_task(&self) -> bool {
-        matches!(self, Self::Container(fault) if fault.is_of_one())
+        match self {
+            Self::Container(fault) => fault.is_of_one(),
+            Self::Slurm(fault) => fault.is_of_one(),
+            _ => false,
+        }
     }
 
     /// Which step of a test it ends.
@@ -281,6 +308,7 @@ impl Fault {
             | Self::Protocol { .. }
             | Self::Ended { .. } => StepName::Keeper,
             Self::Container(fault) => fault.step(),
+            Self::Slurm(fault) => fault.step(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Machines: where the programs of tasks run when it is not here.
 //!
 //! A machine is an argument prefix that gives a stream of bytes to a [keeper](forge_keeper) there: that of the user's
-//! `ssh`, or of `podman exec` into a task's container. [`Machine`] is the same for both; a [`Way`] is what differs.
+//! `ssh`, of `podman exec` into a task's container, or of `srun` into a task's job of [Slurm](slurm). [`Machine`] is the
+//! same for all; a [`Way`] is what differs.
 //!
 //! A machine is reached by the user's own `ssh` program, with the configuration, agent, jumps and certificates that
 //! they have. One session carries everything: it puts the [keeper](forge_keeper) there when it is missing, and then
@@ -31,6 +32,8 @@ mod machine;
 mod quote;
 mod session;
 mod shell;
+pub mod slurm;
+mod slurm_fault;
 mod steps;
 mod way;
 
@@ -44,5 +47,6 @@ pub use import::{ImportedHost, import};
 pub use keeper_program::{KeeperProgram, KeeperProgramError};
 pub use machine::{AnyMachine, Machine, SshMachine};
 pub use quote::quote;
+pub use slurm_fault::{JobEnd, JobOver, SlurmFault};
 pub use steps::{Step, StepName};
 pub use way::{Sharing, Way};

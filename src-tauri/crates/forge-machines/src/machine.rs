@@ -23,9 +23,8 @@ use crate::{
     way::{Sharing, Way},
 };
 
-/// From one attempt to the next: at first, and at most.
+/// From one attempt to the next, at first.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The same for what only a person can mend. A server locks out who tries too often.
 const PERSONS_PAUSE: Duration = Duration::from_secs(600);
@@ -107,6 +106,11 @@ impl<W: Way> Machine<W> {
         self.live(true).await.map(|session| session.greeting.clone())
     }
 
+    /// Connects unless that failed just before.
+    pub(crate) async fn reach(&self) -> Result<(), Fault> {
+        self.live(false).await.map(drop)
+    }
+
     /// Whoever waits for the machine tries at once: the network changed, or a person asks for it.
     pub async fn nudge(&self) {
         self.inner.attempts.lock().await.paused = None;
@@ -153,6 +157,11 @@ impl<W: Way> Machine<W> {
             Err(CollectError::TimedOut { .. }) => Err(Fault::TimedOut { host }),
             Err(error) => Err(Fault::Ended { host, said: error.to_string() }),
         }
+    }
+
+    /// A program that runs there beside everything else, by the connection of the session while that is open.
+    pub(crate) fn program(&self, words: &[String]) -> Option<forge_exec::Command<forge_exec::Unmarked>> {
+        self.inner.way.program(sharing(self.session().as_deref()), words)
     }
 
     /// Opens a session that tells how far it is. It is not the one that others of this machine use.
@@ -202,7 +211,9 @@ impl<W: Way> Machine<W> {
             Err(fault) => {
                 attempts.failures = attempts.failures.saturating_add(1);
                 let pause = if fault.is_passing() {
-                    LONGEST_PAUSE.min(FIRST_PAUSE * 2_u32.saturating_pow(attempts.failures.saturating_sub(1)))
+                    fault
+                        .longest_pause()
+                        .min(FIRST_PAUSE * 2_u32.saturating_pow(attempts.failures.saturating_sub(1)))
                 } else {
                     PERSONS_PAUSE
                 };
@@ -234,12 +245,15 @@ impl SshMachine {
 
 /// Says that the machine cannot be reached. Since when stays as it was.
 fn unreachable(contact: &watch::Sender<Contact>, fault: &Fault) {
-    contact.send_modify(|contact| {
+    contact.send_if_modified(|contact| {
         let since = match contact {
+            // Nobody is told the same again.
+            Contact::Unreachable { fault: told, .. } if told == fault => return false,
             Contact::Unreachable { since, .. } => *since,
             Contact::Unknown | Contact::Live { .. } => SystemTime::now(),
         };
         *contact = Contact::Unreachable { since, fault: fault.clone() };
+        true
     });
 }
 

@@ -161,7 +161,7 @@ impl<W: Way> Beginning<'_, W> {
     async fn greeting(&mut self) -> Result<Greeting, Failed> {
         let (root, keepers) = (self.way.root(), self.way.keepers());
         let host = || self.way.name().to_owned();
-        let silent = Fault::Silent { host: host() };
+        let silent = self.way.silent();
         let script = self.way.begin();
         let mut said = tokio::time::timeout(CONNECTS_WITHIN, async {
             let written =

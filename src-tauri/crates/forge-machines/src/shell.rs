@@ -12,7 +12,7 @@ use crate::{KeeperProgram, quote};
 pub(crate) const MARK: &str = "forge: ";
 
 /// Sets `r` to the folder there that holds everything of Forge.
-fn root(root: &str) -> String {
+pub(crate) fn root(root: &str) -> String {
     format!(
         "r={}\ncase $r in '~') r=$HOME;; '~/'*) r=$HOME/${{r#'~/'}};; /*) ;; *) r=$HOME/$r;; esac\n",
         quote(root)
@@ -20,20 +20,24 @@ fn root(root: &str) -> String {
 }
 
 /// Puts the keeper there when it is missing or not whole, and becomes the relay.
+pub(crate) fn begin(root_there: &str, owner: &str, keepers: &[KeeperProgram]) -> String {
+    let (put, owner) = (put(root_there, keepers), quote(owner));
+    format!("{{\n{put}exec \"$k\" relay \"$r/keepers/\"{owner}\n}}\n")
+}
+
+/// Puts the keeper there when it is missing or not whole: sets `k`, beside `r`.
 ///
 /// It says `need HASH` when it waits for the program, `failed WHY`, `other KIND` when there is none for this kind of
 /// machine, and `damaged` when what arrived is not what was sent.
-pub(crate) fn begin(root_there: &str, owner: &str, keepers: &[KeeperProgram]) -> String {
+pub(crate) fn put(root_there: &str, keepers: &[KeeperProgram]) -> String {
     let mut known = String::new();
     for keeper in keepers {
         let (kind, hash, size) = (keeper.architecture(), keeper.hash(), keeper.size());
         known.push_str(&format!("Linux-{kind}) h={hash}; n={size};;\n"));
     }
-    let owner = quote(owner);
     let root = root(root_there);
     format!(
-        r#"{{
-{root}umask 077
+        r#"{root}umask 077
 fail() {{ printf '{MARK}failed %s\n' "$(printf '%s' "$*" | tr '\n' ' ')"; exit 3; }}
 whole() {{
 [ -f "$1" ] || return 1
@@ -54,8 +58,6 @@ whole "$t" || {{ rm -f "$t"; printf '{MARK}damaged\n'; exit 3; }}
 e=$(chmod 700 "$t" 2>&1 && mv -f "$t" "$k" 2>&1) || {{ rm -f "$t"; fail "$e"; }}
 fi
 [ -x "$k" ] || fail "no program may run from this folder"
-exec "$k" relay "$r/keepers/"{owner}
-}}
 "#
     )
 }

@@ -20,6 +20,12 @@ pub enum StepName {
     Image,
     /// Whether a container of it runs.
     Container,
+    /// Whether Slurm answers.
+    Slurm,
+    /// Whether a job begins.
+    Job,
+    /// Whether the nodes and the computer that submits jobs share the folder.
+    SharedFolder,
     /// Whether the keeper is and runs there.
     Keeper,
     /// Whether git is there, and recent enough.

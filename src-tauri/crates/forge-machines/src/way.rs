@@ -56,6 +56,11 @@ pub trait Way: fmt::Debug + Send + Sync + 'static {
     /// What a shell does to tell the environment of a login: sections between fences, of which later ones win.
     fn environment(&self, fence: &str) -> String;
 
+    /// What a shell does to tell how often the kernel killed something there since it took too much memory.
+    fn memory_kills(&self) -> &'static str {
+        crate::shell::MEMORY_KILLS
+    }
+
     /// A socket by which a session can be shared.
     fn new_control_path(&self) -> Option<PathBuf> {
         None
@@ -64,8 +69,19 @@ pub trait Way: fmt::Debug + Send + Sync + 'static {
     /// Runs a shell there, which is told by its input what to do. With `detailed`, it tells how far it is.
     fn shell(&self, sharing: Sharing<'_>, detailed: bool) -> Command<Unmarked>;
 
+    /// Runs a program there with these arguments, each of which is a plain word for any shell. None where the way leads
+    /// to nowhere else.
+    fn program(&self, _: Sharing<'_>, _: &[String]) -> Option<Command<Unmarked>> {
+        None
+    }
+
     /// The program of [`shell`](Self::shell) could not be started.
     fn not_started(&self, said: String) -> Fault;
+
+    /// The shell says nothing.
+    fn silent(&self) -> Fault {
+        Fault::Silent { host: self.name().to_owned() }
+    }
 
     /// Whether a shell that ends with this code was none: the program that leads there failed.
     fn is_of_the_way(&self, code: i32) -> bool;
@@ -104,6 +120,10 @@ impl<W: Way + ?Sized> Way for Arc<W> {
         (**self).environment(fence)
     }
 
+    fn memory_kills(&self) -> &'static str {
+        (**self).memory_kills()
+    }
+
     fn new_control_path(&self) -> Option<PathBuf> {
         (**self).new_control_path()
     }
@@ -112,8 +132,16 @@ impl<W: Way + ?Sized> Way for Arc<W> {
         (**self).shell(sharing, detailed)
     }
 
+    fn program(&self, sharing: Sharing<'_>, words: &[String]) -> Option<Command<Unmarked>> {
+        (**self).program(sharing, words)
+    }
+
     fn not_started(&self, said: String) -> Fault {
         (**self).not_started(said)
+    }
+
+    fn silent(&self) -> Fault {
+        (**self).silent()
     }
 
     fn is_of_the_way(&self, code: i32) -> bool {

@@ -3,10 +3,12 @@
 use crate::{contract, ids::MachineId, names, time::Timestamp, workflow::Finding};
 
 use container::ContainerConfig;
+use slurm::SlurmConfig;
 
 pub mod container;
 pub mod fleet;
 pub mod required;
+pub mod slurm;
 
 /// The folder of Forge on a machine, unless said otherwise.
 pub const DEFAULT_ROOT: &str = "~/.forge";
@@ -33,6 +35,19 @@ names! {
         Ssh = "ssh",
         /// Containers of this computer, one for each task, by podman or docker.
         Container = "container",
+        /// Jobs of a cluster of Slurm, one for each task.
+        Slurm = "slurm",
+    }
+}
+
+impl MachineKind {
+    /// Whether each task has a keeper of its own there, in what is made for it and removed with its worktree.
+    #[must_use]
+    pub const fn is_of_tasks(self) -> bool {
+        match self {
+            Self::Ssh => false,
+            Self::Container | Self::Slurm => true,
+        }
     }
 }
 
@@ -103,7 +118,11 @@ contract! {
         /// How its containers are made; of a machine of that kind alone.
         #[serde(default)]
         pub container: Option<ContainerConfig>,
-        /// The folder of Forge there; `~/` is the home folder there.
+        /// What its jobs ask for; of a machine of that kind alone.
+        #[serde(default)]
+        pub slurm: Option<SlurmConfig>,
+        /// The folder of Forge there; `~/` is the home folder there. Of a cluster, the nodes share it with the computer that
+        /// submits jobs.
         pub root: String,
         /// What tasks ask for: `gpu`, `arm`.
         pub labels: Vec<String>,
@@ -228,12 +247,13 @@ impl Machine {
         if self.name == LOCAL {
             add("name", "is what this computer is called; choose another name");
         }
-        match (self.kind, &self.ssh, &self.container) {
-            (MachineKind::Ssh, Some(ssh), None) => findings.extend(ssh.findings("ssh")),
-            (MachineKind::Container, None, Some(container)) => {
+        match (self.kind, &self.ssh, &self.container, &self.slurm) {
+            (MachineKind::Ssh, Some(ssh), None, None) => findings.extend(ssh.findings("ssh")),
+            (MachineKind::Container, None, Some(container), None) => {
                 findings.extend(container.findings("container"));
             }
-            (kind, _, _) => {
+            (MachineKind::Slurm, None, None, Some(slurm)) => findings.extend(slurm.findings("slurm")),
+            (kind, _, _, _) => {
                 findings.push(Finding::new(kind.as_str(), "must be given, and no other way to the machine"));
             }
         }
@@ -326,6 +346,9 @@ mod tests {
             (json!({ "ssh": null }), "ssh"),
             (json!({ "container": { "image": "debian:12" } }), "ssh"),
             (json!({ "kind": "container" }), "container"),
+            (json!({ "kind": "slurm" }), "slurm"),
+            (json!({ "slurm": {} }), "ssh"),
+            (json!({ "kind": "slurm", "ssh": null, "slurm": { "cpus": 0 } }), "slurm.cpus"),
             (
                 json!({ "kind": "container", "ssh": null, "container": { "image": "--privileged" } }),
                 "container.image",

@@ -127,8 +127,10 @@ pub fn offers(facts: Facts) -> Vec<Offer> {
     if facts.annotation.is_none() && facts.waiting == Some(WaitReason::RaceCrown) {
         offers.push(describe(Verb::Crown));
     }
-    let waits_for_machine =
-        matches!(facts.waiting, Some(WaitReason::MachineUnreachable | WaitReason::MachineDiskFull));
+    let waits_for_machine = matches!(
+        facts.waiting,
+        Some(WaitReason::MachineUnreachable | WaitReason::JobPending | WaitReason::MachineDiskFull)
+    );
     if facts.annotation.is_none() && waits_for_machine {
         offers.push(describe(Verb::GiveUpMachine));
     }
@@ -294,7 +296,7 @@ mod tests {
     fn a_wait_for_the_provider_can_be_cut_short() {
         let limited = Facts { waiting: Some(WaitReason::RateLimited), ..OPEN };
         assert_eq!(verbs(limited), [Verb::Retry, Verb::Hold, Verb::Cancel]);
-        for reason in [WaitReason::MachineUnreachable, WaitReason::MachineDiskFull] {
+        for reason in [WaitReason::MachineUnreachable, WaitReason::JobPending, WaitReason::MachineDiskFull] {
             let waits = Facts { waiting: Some(reason), ..OPEN };
             assert_eq!(verbs(waits), [Verb::GiveUpMachine, Verb::Hold, Verb::Cancel]);
         }

@@ -107,6 +107,8 @@ names! {
         MachineQuota = "machine_quota",
         /// Its machine, or every machine that has the labels, cannot be reached.
         MachineUnreachable = "machine_unreachable",
+        /// Its job of a cluster was submitted and has not begun.
+        JobPending = "job_pending",
         /// The disk of its machine is full, and holds what its agent did.
         MachineDiskFull = "machine_disk_full",
         /// The project's runs have cost today what they may; it goes on at `until`.

@@ -12,6 +12,7 @@ pub mod dependencies;
 pub mod events;
 pub mod executions;
 pub mod fixes;
+pub mod jobs;
 pub mod ledger;
 pub mod lesson_index;
 pub mod lessons;

@@ -34,6 +34,8 @@ const TO_TEST: &[&str] = &[
     "runc",
     "uidmap",
     "debootstrap",
+    "slurm-wlm",
+    "munge",
     "xvfb",
     "xauth",
     "webkit2gtk-driver",
@@ -57,7 +59,7 @@ const ELSEWHERE: &str = "\
   Fedora:   dnf install gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3
   Arch:     pacman -S base-devel webkit2gtk-4.1 libayatana-appindicator
   openSUSE: zypper install gcc pkg-config webkit2gtk3-devel libayatana-appindicator3-1
-  and for the tests: ip, ssh and sshd, podman with runc, newuidmap, debootstrap, Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, Python with venv, and for
+  and for the tests: ip, ssh and sshd, podman with runc, newuidmap, debootstrap, slurmctld and slurmd with munged, Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, Python with venv, and for
   /usr/bin/python3 its bindings to D-Bus and GObject";
 
 /// Sees to it that the machine has what the purpose needs.

@@ -1,4 +1,5 @@
 import {
+  CalendarClock,
   CircleCheck,
   CircleDashed,
   CircleDollarSign,
@@ -86,6 +87,7 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   machine_busy: <Server />,
   machine_quota: <Hourglass />,
   machine_unreachable: <Unplug />,
+  job_pending: <CalendarClock />,
   machine_disk_full: <HardDrive />,
   cost_limit: <CircleDollarSign />,
   race_running: <Flag />,
@@ -166,6 +168,7 @@ function waitWords(reason: string, t: TFunction): string | null {
   if (reason === "race_crown") return t("board.line.chooseWinner");
   if (reason === "no_machine") return t("task.waits.no_machine");
   if (reason === "machine_unreachable") return t("machines.contact.unreachable");
+  if (reason === "job_pending") return t("task.waits.job_pending");
   if (reason === "machine_disk_full") return t("task.waits.machine_disk_full");
   return null;
 }

@@ -57,6 +57,11 @@ describe("a card", () => {
     expect(within(none).getByTitle("no machine has the label tpu")).toBeTruthy();
     expect(none.dataset["pressing"]).toBe("warning");
     expect((await card(/^#3 /)).textContent).toContain("Not reachable");
+    const queued = await card(/^#9 .*, on hpc, Connected since /);
+    expect(queued.textContent).toContain("Queued on the cluster");
+    expect(within(queued).getByTitle(/Could not begin job 4711 yet/)).toBeTruthy();
+    expect(queued.dataset["pressing"]).toBeUndefined();
+    expect(queued.querySelector("svg.lucide-calendar-clock")).not.toBeNull();
   });
 });
 
@@ -83,7 +88,7 @@ describe("the filter by machine", () => {
     open("machines", "?machine=m1,local");
     await waitFor(() => expect(cards().toSorted()).toEqual(["1", "2", "7"]));
     await userEvent.click(await screen.findByRole("button", { name: "Clear filters" }));
-    await waitFor(() => expect(cards()).toHaveLength(8));
+    await waitFor(() => expect(cards()).toHaveLength(9));
     expect(location.hash).toBe("#/board/p1");
   });
 
@@ -94,12 +99,13 @@ describe("the filter by machine", () => {
     const names = (await screen.findAllByRole("menuitemcheckbox")).map(
       ({ textContent }) => textContent,
     );
-    expect(names.slice(-5)).toEqual([
+    expect(names.slice(-6)).toEqual([
       "This computer",
       "gpu-box",
       "attic",
       "build-farm",
       "clean-room",
+      "hpc",
     ]);
   });
 

@@ -11,6 +11,7 @@ import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { ContainerFields } from "./ContainerFields.tsx";
+import { SlurmFields } from "./SlurmFields.tsx";
 import { SshFields } from "./SshFields.tsx";
 import { mountLines } from "./container.ts";
 import {
@@ -43,13 +44,20 @@ const fields = [
   "container.pids",
   "container.mounts",
   "container.user",
+  "slurm.via",
+  "slurm.partition",
+  "slurm.account",
+  "slurm.time_minutes",
+  "slurm.cpus",
+  "slurm.memory_mb",
+  "slurm.gres",
   "root",
   "labels",
   "caps.runs",
   "quota.runs_per_day",
   "quota.micro_usd_per_day",
 ];
-const kinds: readonly MachineKind[] = ["ssh", "container"];
+const kinds: readonly MachineKind[] = ["ssh", "container", "slurm"];
 const formId = "machine-form";
 
 /** A machine: added without `machine`, changed with it. */
@@ -76,6 +84,17 @@ export function MachineDialog({
   // The engine refuses a name that is taken as a whole; it is about that field all the same.
   const taken = error?.code === "name_taken" ? error.message : undefined;
   const rest = taken ? null : restOf(error, fields);
+  const folder = (
+    <TextField
+      label={t(`machines.rootOf.${form.kind}`)}
+      hint={t(`machines.rootHintOf.${form.kind}`)}
+      placeholder={defaultRoot}
+      mono
+      value={form.root}
+      error={at("root")}
+      onChange={(root) => set({ root })}
+    />
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (machine) update.mutate(updateInput(machine, form));
@@ -123,14 +142,15 @@ export function MachineDialog({
           error={taken ?? at("name")}
           onChange={(name) => set({ name })}
         />
-        {form.kind === "ssh" ? (
+        {form.kind === "ssh" && (
           <SshFields
             form={form}
             onChange={set}
             at={at}
             optionsError={inLines("ssh.options", sent?.ssh?.options)}
           />
-        ) : (
+        )}
+        {form.kind === "container" && (
           <ContainerFields
             form={form}
             onChange={set}
@@ -138,15 +158,11 @@ export function MachineDialog({
             mountsError={inLines("container.mounts", mountLines(form.mounts))}
           />
         )}
-        <TextField
-          label={t("machines.root")}
-          hint={t("machines.rootHint")}
-          placeholder={defaultRoot}
-          mono
-          value={form.root}
-          error={at("root")}
-          onChange={(root) => set({ root })}
-        />
+        {form.kind === "slurm" ? (
+          <SlurmFields form={form} onChange={set} at={at} folder={folder} />
+        ) : (
+          folder
+        )}
         <div className={styles.pair}>
           <TextArea
             label={t("machines.labels")}

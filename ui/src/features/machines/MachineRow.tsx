@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
-import type { ContainerConfig, Machine } from "#ui/api/generated.ts";
+import type { ContainerConfig, Machine, SlurmConfig } from "#ui/api/generated.ts";
 import { DrainingBadge, loadWords } from "#ui/domain/machines/Load.tsx";
 import { formatRoute } from "#ui/app/router.ts";
 import { Badge } from "#ui/components/Badge.tsx";
@@ -51,6 +51,12 @@ function Labels({ labels }: { labels: readonly string[] }) {
   );
 }
 
+/** What is known of a machine, in one line that breaks after its dots. */
+function Facts({ facts }: { facts: readonly (string | null)[] }) {
+  const said = facts.filter((fact) => fact !== null);
+  return said.length > 0 && <span className={styles.count}>{said.join("\u00a0· ")}</span>;
+}
+
 /** What containers may use and reach. */
 function ContainerFacts({ container }: { container: ContainerConfig }) {
   const { t } = useTranslation();
@@ -63,7 +69,42 @@ function ContainerFacts({ container }: { container: ContainerConfig }) {
     pids == null ? null : t("machines.container.factPids", { count: pids }),
     mounts?.length ? t("machines.container.factMounts", { count: mounts.length }) : null,
   ];
-  return <span className={styles.count}>{facts.filter((fact) => fact !== null).join(" · ")}</span>;
+  return <Facts facts={facts} />;
+}
+
+/** What jobs ask for; nothing where all of it is left to the cluster. */
+function SlurmFacts({ slurm }: { slurm: SlurmConfig }) {
+  const { t } = useTranslation();
+  const { partition, account, time_minutes, cpus, memory_mb, gres } = slurm;
+  const facts = [
+    partition == null ? null : t("machines.slurm.factPartition", { name: partition }),
+    account == null ? null : t("machines.slurm.factAccount", { name: account }),
+    time_minutes == null ? null : t("machines.slurm.factMinutes", { count: time_minutes }),
+    cpus == null ? null : t("machines.container.factCpus", { count: cpus }),
+    memory_mb == null ? null : t("machines.container.factMemory", { count: memory_mb }),
+    gres ?? null,
+  ];
+  return <Facts facts={facts} />;
+}
+
+/** How a machine is reached: an address or a file as it is typed, a cluster in words. */
+function Way({ machine }: { machine: Machine }) {
+  const { t } = useTranslation();
+  const { kind, slurm } = machine;
+  if (kind !== "slurm") {
+    return (
+      <code className={styles.target} data-selectable>
+        {targetOf(machine)}
+      </code>
+    );
+  }
+  return (
+    <span className={styles.target} data-selectable>
+      {slurm?.via == null
+        ? t("machines.slurm.wayHere")
+        : t("machines.slurm.wayVia", { name: slurm.via })}
+    </span>
+  );
 }
 
 export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () => void }) {
@@ -71,7 +112,7 @@ export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () =
   const [removing, setRemoving] = useState(false);
   const testButton = useRef<HTMLButtonElement>(null);
   const test = useTest(machine);
-  const { name, container, labels, tasks } = machine;
+  const { kind, name, container, slurm, labels, tasks } = machine;
   const load = loadWords(machine, t);
   return (
     <li className={styles.machine}>
@@ -81,10 +122,9 @@ export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () =
             {name}
             {machine.draining && <DrainingBadge />}
           </Row>
-          <code className={styles.target} data-selectable>
-            {targetOf(machine)}
-          </code>
+          <Way machine={machine} />
           {container && <ContainerFacts container={container} />}
+          {slurm && <SlurmFacts slurm={slurm} />}
           <Labels labels={labels} />
           <Row wrap gap={3}>
             <a
@@ -123,7 +163,7 @@ export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () =
         <div role="status" className={layout.fillNarrow}>
           {test.isPending && (
             <Stack gap={3}>
-              <p className={layout.note}>{t("machines.testing")}</p>
+              <p className={layout.note}>{t(`machines.testingOf.${kind}`)}</p>
               <SkeletonText lines={3} />
             </Stack>
           )}

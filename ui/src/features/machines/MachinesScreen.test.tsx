@@ -26,7 +26,7 @@ describe("the list", () => {
   it("tells where each machine leads, its labels and the contact with what to do", async () => {
     const { container } = open();
     const rows = [...(await listed()).children].map(({ textContent }) => textContent);
-    expect(rows).toHaveLength(4);
+    expect(rows).toHaveLength(5);
     expect(rows[0]).toMatch(
       /gpu-box.*me@gpu\.example:2222.*gpubig.*0 of 4 runs0 tasks.*Connected since /,
     );
@@ -36,7 +36,7 @@ describe("the list", () => {
     expect(rows[1]).toContain("then try ssh attic.");
     expect(rows[2]).toMatch(/build-farm.*ci@build\.example.*Not contacted yet/);
     expect(rows[3]).toContain(
-      "clean-room/home/me/src/website/Containerfilepodman · no network · 4,096 MiB · 2 processors · 500 processes · 1 mount",
+      "clean-room/home/me/src/website/Containerfilepodman\u00a0· no network\u00a0· 4,096 MiB\u00a0· 2 processors\u00a0· 500 processes\u00a0· 1 mount",
     );
     expect(await violationsIn(container)).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe("a test", () => {
     host.answer("machine_test", () => refuse("internal", "failed to read the keeper's program"));
     await press("Test gpu-box")();
     await screen.findByText(/Could not test the machine: failed to read the keeper's program\./);
-    expect((await listed()).children).toHaveLength(4);
+    expect((await listed()).children).toHaveLength(5);
   });
 });
 

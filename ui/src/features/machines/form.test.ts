@@ -46,11 +46,11 @@ describe("a machine's form", () => {
   });
 
   it.each(sampleMachines())("keeps $name as it is when nothing is changed", (machine) => {
-    const { id, name, ssh, container, root, labels, caps, quota } = machine;
+    const { id, kind, name, root, labels, caps, quota } = machine;
     expect(updateInput(machine, formOf(machine))).toEqual({
       machine_id: id,
       name,
-      ...(ssh ? { ssh } : { container }),
+      [kind]: machine[kind],
       root,
       labels,
       caps,
@@ -83,6 +83,12 @@ it("is complete with what the image of a container is taken from", () => {
   const form = { ...emptyForm, kind: "container" as const, name: "box" };
   expect(isComplete({ ...form, host: "box" })).toBe(false);
   expect(isComplete({ ...form, source: "debian:12" })).toBe(true);
+});
+
+it("is complete as a cluster with a name alone", () => {
+  const form = { ...emptyForm, kind: "slurm" as const };
+  expect(isComplete({ ...form, host: "box", source: "debian:12" })).toBe(false);
+  expect(isComplete({ ...form, name: "hpc" })).toBe(true);
 });
 
 it("finds the line that a finding about a list is about", () => {

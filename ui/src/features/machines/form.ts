@@ -15,10 +15,11 @@ import {
   sourceOf,
   type ContainerForm,
 } from "./container.ts";
+import { emptySlurm, slurmFormOf, slurmOf, type SlurmForm } from "./slurm.ts";
 
 export const defaultRoot = "~/.forge";
 
-export interface MachineForm extends ContainerForm {
+export interface MachineForm extends ContainerForm, SlurmForm {
   readonly kind: MachineKind;
   readonly name: string;
   readonly host: string;
@@ -53,6 +54,7 @@ function microDollars(text: string): number | null {
 
 export const emptyForm: MachineForm = {
   ...emptyContainer,
+  ...emptySlurm,
   kind: "ssh",
   name: "",
   host: "",
@@ -68,9 +70,10 @@ export const emptyForm: MachineForm = {
 };
 
 export function formOf(machine: Machine): MachineForm {
-  const { kind, name, ssh, container, root, labels, caps, quota } = machine;
+  const { kind, name, ssh, container, slurm, root, labels, caps, quota } = machine;
   return {
     ...(container ? containerFormOf(container) : emptyContainer),
+    ...(slurm ? slurmFormOf(slurm) : emptySlurm),
     kind,
     name,
     host: ssh?.host ?? "",
@@ -95,18 +98,31 @@ const partsOf = (text: string, separator: RegExp): string[] =>
 
 const worded = (text: string): string | null => text.trim() || null;
 
-/** All of the form as the contract has it. What is empty is left to ssh, or unlimited. */
+const sshOf = (form: MachineForm): SshConfig => ({
+  host: form.host.trim(),
+  user: worded(form.user),
+  port: form.port,
+  identity_file: worded(form.identityFile),
+  options: partsOf(form.options, /\n/),
+});
+
+/** How the machine is reached, or made: the part of its kind. */
+function wayOf(form: MachineForm): Pick<CreateMachine, MachineKind> {
+  switch (form.kind) {
+    case "ssh":
+      return { ssh: sshOf(form) };
+    case "container":
+      return { container: containerOf(form) };
+    case "slurm":
+      return { slurm: slurmOf(form) };
+  }
+}
+
+/** All of the form as the contract has it. What is empty is left to ssh or the cluster, or unlimited. */
 function valuesOf(form: MachineForm) {
-  const ssh: SshConfig = {
-    host: form.host.trim(),
-    user: worded(form.user),
-    port: form.port,
-    identity_file: worded(form.identityFile),
-    options: partsOf(form.options, /\n/),
-  };
   return {
     name: form.name.trim(),
-    ...(form.kind === "ssh" ? { ssh } : { container: containerOf(form) }),
+    ...wayOf(form),
     root: worded(form.root) ?? defaultRoot,
     labels: partsOf(form.labels, /[\n,]/),
     caps: { runs: form.runs },
@@ -125,8 +141,11 @@ export const updateInput = ({ id }: Machine, form: MachineForm): UpdateMachine =
 });
 
 /** Whether enough is said to try. */
-export const isComplete = ({ kind, name, host, source }: MachineForm): boolean =>
-  name.trim() !== "" && (kind === "ssh" ? host : source).trim() !== "";
+export function isComplete({ kind, name, host, source }: MachineForm): boolean {
+  // What jobs ask for can be left to the cluster.
+  const required = { ssh: host, container: source, slurm: name };
+  return name.trim() !== "" && required[kind].trim() !== "";
+}
 
 /** Where a machine leads: `user@host:port`, as far as that is said, or what its containers are made from. */
 export function targetOf({ ssh, container }: Pick<Machine, "ssh" | "container">): string {

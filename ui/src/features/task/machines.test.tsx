@@ -68,6 +68,7 @@ describe("waiting for a machine", () => {
     ["no_machine", "alert", "No machine fits"],
     ["machine_busy", "status", "Queued for a machine"],
     ["machine_unreachable", "alert", "Machine not reachable"],
+    ["job_pending", "status", "Queued on the cluster"],
     ["machine_disk_full", "alert", "Disk of the machine is full"],
   ])("%s is a matter of %s, with the reason", async (reason, role, name) => {
     show({ task: someTask({ waiting: waiting(reason, "Why it waits.") }) }, { machine_list });
@@ -87,6 +88,32 @@ describe("giving a machine up", () => {
     expect(dialog.textContent).toContain("keeps what it has beyond that as a backup");
     expect(await violations(container)).toEqual([]);
     expect(sent("task_action")).toEqual([]);
+    await user.click(within(dialog).getByRole("button", { name: "Give up machine" }));
+    await waitFor(() =>
+      expect(sent("task_action")).toMatchObject([{ task_id: "t1", verb: "give_up_machine" }]),
+    );
+  });
+
+  it("says of a job that has not begun that nothing is lost", async () => {
+    const message = "waits for hpc: Could not begin job 7 yet: what it asks for is not free.";
+    const { sent, user, container } = show(
+      {
+        task: someTask({
+          workspace: someWorkspace({ machine_id: "m5" }),
+          waiting: waiting("job_pending", message),
+          offers: [sampleGiveUp],
+        }),
+      },
+      { machine_list },
+    );
+    const banner = await screen.findByRole("status", { name: "Queued on the cluster" });
+    expect(banner.textContent).toContain(message);
+    expect(banner.querySelector("svg.lucide-calendar-clock")).not.toBeNull();
+    await user.click(within(banner).getByRole("button", { name: "Give up machine" }));
+    const dialog = await screen.findByRole("alertdialog", { name: "Give up hpc?" });
+    expect(dialog.textContent).toContain("Nothing is lost, because the job has not begun.");
+    expect(dialog.textContent).not.toContain("Lost:");
+    expect(await violations(container)).toEqual([]);
     await user.click(within(dialog).getByRole("button", { name: "Give up machine" }));
     await waitFor(() =>
       expect(sent("task_action")).toMatchObject([{ task_id: "t1", verb: "give_up_machine" }]),

@@ -4,13 +4,14 @@ use forge_engine::MachineChange;
 use forge_model::actor::Actor;
 use forge_model::ids::MachineId;
 use forge_model::machine::container::ContainerConfig;
+use forge_model::machine::slurm::SlurmConfig;
 use forge_model::machine::{Machine, MachineCaps, MachineQuota, MachineTest, SshConfig, SshHost};
 
 use super::{Done, Empty, Page, input};
 use crate::{Api, ApiError};
 
 input! {
-    /// A machine to add; with `ssh` or `container`.
+    /// A machine to add; with `ssh`, `container` or `slurm`.
     pub struct CreateMachine {
         /// Name; unique.
         pub name: String,
@@ -20,6 +21,9 @@ input! {
         /// How its containers are made, one for each task.
         #[serde(default)]
         pub container: Option<ContainerConfig>,
+        /// What its jobs ask for, one for each task.
+        #[serde(default)]
+        pub slurm: Option<SlurmConfig>,
         /// The folder of Forge there; `~/.forge` when absent.
         #[serde(default)]
         pub root: Option<String>,
@@ -47,6 +51,9 @@ input! {
         /// How its containers are made.
         #[serde(default)]
         pub container: Option<ContainerConfig>,
+        /// What its jobs ask for. A job that was submitted keeps what it asked for.
+        #[serde(default)]
+        pub slurm: Option<SlurmConfig>,
         /// The folder of Forge there.
         #[serde(default)]
         pub root: Option<String>,
@@ -76,9 +83,9 @@ pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Machine>, 
 }
 
 pub(crate) async fn create(api: Api, _: Actor, new: CreateMachine) -> Result<Machine, ApiError> {
-    let CreateMachine { name, ssh, container, root, labels, caps, quota } = new;
+    let CreateMachine { name, ssh, container, slurm, root, labels, caps, quota } = new;
     let change =
-        MachineChange { name: Some(name), ssh, container, root, labels, caps, quota, draining: None };
+        MachineChange { name: Some(name), ssh, container, slurm, root, labels, caps, quota, draining: None };
     Ok(api.engine().create_machine(change).await?)
 }
 
@@ -87,8 +94,9 @@ pub(crate) async fn get(api: Api, _: Actor, path: MachinePath) -> Result<Machine
 }
 
 pub(crate) async fn update(api: Api, _: Actor, change: UpdateMachine) -> Result<Machine, ApiError> {
-    let UpdateMachine { machine_id, name, ssh, container, root, labels, caps, quota, draining } = change;
-    let change = MachineChange { name, ssh, container, root, labels, caps, quota, draining };
+    let UpdateMachine { machine_id, name, ssh, container, slurm, root, labels, caps, quota, draining } =
+        change;
+    let change = MachineChange { name, ssh, container, slurm, root, labels, caps, quota, draining };
     Ok(api.engine().update_machine(&machine_id, change).await?)
 }
 

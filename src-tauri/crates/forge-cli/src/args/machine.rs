@@ -7,12 +7,13 @@ use crate::{
     amount::{self, Limit},
     complete,
     container_args::ContainerArgs,
+    slurm_args::SlurmArgs,
 };
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Machine {
-    /// Add a machine: one that is reached by ssh, or with --image, --containerfile or --devcontainer a container for
-    /// each task
+    /// Add a machine: one that is reached by ssh, with --image, --containerfile or --devcontainer a container for each
+    /// task, or with --slurm a job of a cluster for each task
     Add {
         /// Name
         name: String,
@@ -20,7 +21,7 @@ pub(crate) enum Machine {
         #[arg(long, conflicts_with = "from")]
         host: Option<String>,
         /// User there [default: as ssh or the image decides]
-        #[arg(long)]
+        #[arg(long, conflicts_with = "slurm")]
         user: Option<String>,
         /// Port [default: as ssh decides]
         #[arg(long, conflicts_with = "from")]
@@ -33,6 +34,8 @@ pub(crate) enum Machine {
         option: Vec<String>,
         #[command(flatten)]
         container: Box<ContainerArgs>,
+        #[command(flatten)]
+        slurm: Box<SlurmArgs>,
         /// Folder of Forge there [default: ~/.forge]
         #[arg(long, value_name = "DIR")]
         root: Option<String>,

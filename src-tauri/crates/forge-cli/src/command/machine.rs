@@ -15,6 +15,7 @@ use forge_model::{
     machine::{
         self, MachineCaps, MachineContact, MachineQuota, SshConfig, SshHost,
         container::{ContainerConfig, ContainerEngine, ContainerNetwork},
+        slurm::SlurmConfig,
     },
     words::{counted, dollars},
 };
@@ -38,19 +39,22 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             identity_file,
             option,
             container,
+            slurm,
             root,
             label,
             max_runs,
             max_runs_per_day,
             max_cost_per_day,
         } => {
+            let slurm = slurm.into_config(&container)?;
             let container = container.into_config(user.clone())?;
             let host = host.unwrap_or_else(|| name.clone());
             let ssh = SshConfig { host, user, port, identity_file, options: option };
             let new = CreateMachine {
                 name,
-                ssh: container.is_none().then_some(ssh),
+                ssh: (container.is_none() && slurm.is_none()).then_some(ssh),
                 container,
+                slurm,
                 root,
                 labels: Some(label),
                 caps: Some(MachineCaps { runs: max_runs }),
@@ -101,6 +105,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
                 name: None,
                 ssh: None,
                 container: None,
+                slurm: None,
                 root: None,
                 labels: None,
                 caps: None,
@@ -140,6 +145,7 @@ async fn edit(at: &At, change: EditMachine) -> Result<Answer, CliError> {
         name,
         ssh: None,
         container: None,
+        slurm: None,
         root,
         labels,
         caps: max_runs.map(|limit| MachineCaps { runs: limit.0 }),
@@ -166,7 +172,7 @@ fn way(machine: &machine::Machine) -> String {
     match (&machine.ssh, &machine.container) {
         (Some(ssh), _) => format!("ssh {}", ssh.destination()),
         (None, Some(container)) => made_from(container),
-        (None, None) => machine.kind.to_string(),
+        (None, None) => submitted(machine),
     }
 }
 
@@ -179,6 +185,27 @@ fn made_from(container: &ContainerConfig) -> String {
     };
     let from = image.as_ref().or(containerfile.as_ref()).or(devcontainer.as_ref());
     format!("{engine} {}", from.map_or("", String::as_str))
+}
+
+/// Where jobs are submitted.
+fn submitted(machine: &machine::Machine) -> String {
+    let via = machine.slurm.as_ref().and_then(|slurm| slurm.via.as_ref());
+    via.map_or_else(|| machine.kind.to_string(), |via| format!("{} via {via}", machine.kind))
+}
+
+/// What jobs ask for; nothing where nothing is said.
+fn asks(slurm: &SlurmConfig) -> Vec<String> {
+    let SlurmConfig { partition, account, time_minutes, cpus, memory_mb, gres, via: _ } = slurm;
+    let asks = [
+        partition.as_ref().map(|name| format!("partition {name}")),
+        account.as_ref().map(|name| format!("account {name}")),
+        time_minutes.map(|minutes| counted(minutes.into(), "minute", "minutes")),
+        cpus.map(|cpus| counted(cpus.into(), "processor", "processors")),
+        memory_mb.map(|mb| format!("{mb} MiB of memory")),
+        gres.clone(),
+    ];
+    let asks: Vec<String> = asks.into_iter().flatten().collect();
+    (!asks.is_empty()).then(|| format!("jobs      {}", asks.join(", "))).into_iter().collect()
 }
 
 /// What containers may use and reach; nothing where nothing is said.
@@ -219,6 +246,7 @@ fn shown(machine: &machine::Machine) -> String {
         format!("contact   {}", contact(machine)),
     ];
     lines.extend(machine.container.iter().flat_map(limits));
+    lines.extend(machine.slurm.iter().flat_map(asks));
     if !machine.labels.is_empty() {
         lines.push(format!("labels    {}", machine.labels.join(", ")));
     }
@@ -320,6 +348,16 @@ mod tests {
             assert!(shown.contains(line), "{shown}");
         }
         assert_eq!(way(&sample::machine(json!({}))), "ssh box.example");
+    }
+
+    #[test]
+    fn cluster_is_told_with_its_login_node_and_what_jobs_ask_for() {
+        let slurm =
+            json!({ "via": "login", "partition": "gpu", "time_minutes": 90, "cpus": 1, "gres": "gpu:1" });
+        let machine = sample::machine(json!({ "kind": "slurm", "ssh": null, "slurm": slurm }));
+        assert_eq!(way(&machine), "slurm via login");
+        let shown = shown(&machine);
+        assert!(shown.contains("jobs      partition gpu, 90 minutes, 1 processor, gpu:1"), "{shown}");
     }
 
     #[test]

@@ -88,6 +88,7 @@ impl SecondHost {
             name: NAME.to_owned(),
             ssh: Some(ssh),
             container: None,
+            slurm: None,
             root: Some(root),
             labels: None,
             caps: None,

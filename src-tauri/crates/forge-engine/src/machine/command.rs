@@ -2,9 +2,12 @@
 
 use forge_model::ids::MachineId;
 use forge_model::machine::container::ContainerConfig;
+use forge_model::machine::slurm::SlurmConfig;
 use forge_model::machine::{
     DEFAULT_ROOT, Machine, MachineCaps, MachineContact, MachineKind, MachineQuota, SshConfig,
 };
+
+use forge_store::Tx;
 
 use crate::{
     ConflictCode, EngineError, World,
@@ -16,6 +19,8 @@ use crate::{
     error::Result,
 };
 
+use super::jobs;
+
 /// A machine to be added, or what is to change of one.
 #[derive(Debug, Clone, Default)]
 pub struct MachineChange {
@@ -25,6 +30,8 @@ pub struct MachineChange {
     pub ssh: Option<SshConfig>,
     /// How its containers are made.
     pub container: Option<ContainerConfig>,
+    /// What its jobs ask for.
+    pub slurm: Option<SlurmConfig>,
     /// The folder of Forge there.
     pub root: Option<String>,
     /// What tasks ask for.
@@ -52,10 +59,13 @@ pub(crate) async fn machine(world: &World, id: &MachineId) -> Result<Machine> {
 /// Adds a machine.
 pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<Machine> {
     let required = |field: &str| EngineError::invalid(field, "is required");
-    let kind = match (&new.ssh, &new.container) {
-        (Some(_), _) => MachineKind::Ssh,
-        (None, Some(_)) => MachineKind::Container,
-        (None, None) => return Err(EngineError::invalid("ssh", "is required, or `container`")),
+    let kind = match (&new.ssh, &new.container, &new.slurm) {
+        (Some(_), _, _) => MachineKind::Ssh,
+        (None, Some(_), _) => MachineKind::Container,
+        (None, None, Some(_)) => MachineKind::Slurm,
+        (None, None, None) => {
+            return Err(EngineError::invalid("ssh", "is required, or `container`, or `slurm`"));
+        }
     };
     let now = world.now();
     let machine = Machine {
@@ -64,6 +74,7 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
         kind,
         ssh: None,
         container: None,
+        slurm: None,
         root: DEFAULT_ROOT.to_owned(),
         labels: Vec::new(),
         caps: MachineCaps::default(),
@@ -83,7 +94,7 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
 /// Changes a machine.
 pub(crate) async fn update_machine(world: &World, id: &MachineId, change: MachineChange) -> Result<Machine> {
     let found = machine(world, id).await?;
-    let way = (found.ssh.clone(), found.container.clone(), found.root.clone());
+    let way = way_of(&found);
     let engine = |machine: Option<&ContainerConfig>| machine.map(|container| container.engine);
     let changes_engine =
         change.container.is_some() && engine(change.container.as_ref()) != engine(found.container.as_ref());
@@ -94,17 +105,63 @@ pub(crate) async fn update_machine(world: &World, id: &MachineId, change: Machin
         );
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
+    let changes_login = change
+        .slurm
+        .as_ref()
+        .is_some_and(|slurm| found.slurm.as_ref().is_some_and(|now| now.via != slurm.via));
+    let changes_folder = change.root.as_ref().is_some_and(|root| *root != found.root);
+    if found.slurm.is_some() && (changes_login || changes_folder) {
+        require_no_jobs(world, &found).await?;
+    }
     let written = write_machine(world, found, change).await?;
-    if way != (written.ssh.clone(), written.container.clone(), written.root.clone()) {
+    if way != way_of(&written) {
         // The way that was found leads elsewhere now.
         contacts::forget(world, &written.id);
+        for cluster in clusters_via(world, &written.name).await? {
+            contacts::forget(world, &cluster.id);
+        }
     }
     Ok(contacts::with_contact(world, written))
 }
 
+/// What decides how a machine is reached.
+fn way_of(machine: &Machine) -> impl PartialEq + use<> {
+    (machine.ssh.clone(), machine.container.clone(), machine.slurm.clone(), machine.root.clone())
+}
+
+/// The clusters whose jobs are submitted on a machine.
+async fn clusters_via(world: &World, name: &str) -> Result<Vec<Machine>> {
+    let all = world.store().read().await?.machines().list().await?;
+    let is_via = |machine: &Machine| machine.slurm.as_ref().is_some_and(|it| it.via.as_deref() == Some(name));
+    Ok(all.into_iter().filter(is_via).collect())
+}
+
+/// Refuses while something is left of jobs: nobody else would release them.
+async fn require_no_jobs(world: &World, machine: &Machine) -> Result<()> {
+    let left = jobs::left_on(world, &machine.id).await?;
+    if left.is_empty() {
+        return Ok(());
+    }
+    let numbers: Vec<String> = left.iter().filter_map(|job| Some(job.number?.to_string())).collect();
+    let which = if numbers.is_empty() { String::new() } else { format!(" ({})", numbers.join(", ")) };
+    let message = format!(
+        "jobs of tasks are on {name}{which}: close those tasks or reset their workspaces, and wait until their jobs are released",
+        name = machine.name
+    );
+    Err(EngineError::conflict(ConflictCode::InUse, message))
+}
+
 /// Removes a machine.
 pub(crate) async fn delete_machine(world: &World, id: &MachineId) -> Result<()> {
-    let Machine { id, name, .. } = machine(world, id).await?;
+    let found = machine(world, id).await?;
+    require_no_jobs(world, &found).await?;
+    let clusters = clusters_via(world, &found.name).await?;
+    let Machine { id, name, .. } = found;
+    if let Some(cluster) = clusters.first() {
+        let message =
+            format!("jobs of {} are submitted on {name}: change or remove that machine first", cluster.name);
+        return Err(EngineError::conflict(ConflictCode::InUse, message));
+    }
     let mut tx = world.store().write().await?;
     let tasks = tx.workspaces().tasks_on(&id).await?;
     if !tasks.is_empty() {
@@ -122,9 +179,11 @@ pub(crate) async fn delete_machine(world: &World, id: &MachineId) -> Result<()> 
 }
 
 async fn write_machine(world: &World, mut machine: Machine, change: MachineChange) -> Result<Machine> {
+    let earlier = machine.name.clone();
     machine.name = change.name.unwrap_or(machine.name).trim().to_owned();
     machine.ssh = change.ssh.or(machine.ssh);
     machine.container = change.container.or(machine.container);
+    machine.slurm = change.slurm.or(machine.slurm);
     if let Some(ssh) = &mut machine.ssh {
         ssh.host = ssh.host.trim().to_owned();
     }
@@ -143,10 +202,38 @@ async fn write_machine(world: &World, mut machine: Machine, change: MachineChang
         let message = format!("there is a machine named {} already", machine.name);
         return Err(EngineError::conflict(ConflictCode::NameTaken, message));
     }
+    require_login_node(&mut tx, &machine).await?;
     tx.machines_mut().put(&machine).await?;
     machine_changed(world, &mut tx, &machine.id).await?;
+    rename_login_node(world, &mut tx, &earlier, &machine.name).await?;
     tx.commit().await?;
     // There may be a place for a task that waits for one.
     core::scheduler::wake_waiting(world);
     Ok(machine)
+}
+
+/// Refuses a login node that jobs cannot be submitted on.
+async fn require_login_node(tx: &mut Tx, machine: &Machine) -> Result<()> {
+    let Some(via) = machine.slurm.as_ref().and_then(|slurm| slurm.via.as_ref()) else { return Ok(()) };
+    match tx.machines().by_name(via).await? {
+        Some(found) if found.kind == MachineKind::Ssh => Ok(()),
+        Some(_) => Err(EngineError::invalid("slurm.via", format!("{via} is no machine of ssh"))),
+        None => Err(EngineError::invalid("slurm.via", format!("there is no machine named {via}"))),
+    }
+}
+
+/// Has clusters know their login node by its new name.
+async fn rename_login_node(world: &World, tx: &mut Tx, earlier: &str, now: &str) -> Result<()> {
+    if earlier == now {
+        return Ok(());
+    }
+    for mut cluster in tx.machines().list().await? {
+        let Some(slurm) = &mut cluster.slurm else { continue };
+        if slurm.via.as_deref() == Some(earlier) {
+            slurm.via = Some(now.to_owned());
+            tx.machines_mut().put(&cluster).await?;
+            machine_changed(world, tx, &cluster.id).await?;
+        }
+    }
+    Ok(())
 }

@@ -1,17 +1,15 @@
 //! What follows when a machine can be reached again, or cannot be reached any more.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    sync::Mutex,
-};
+use std::{collections::HashSet, sync::Mutex};
 
 use forge_keeper::Connector as _;
+use forge_machines::{Fault, SlurmFault};
 use forge_model::event::EventType;
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::machine::{Machine, MachineKind};
 use forge_model::task::WaitReason;
 use forge_store::Tx;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     World,
@@ -25,14 +23,7 @@ use crate::{
     error::Result,
 };
 
-use super::{
-    clearing::{clear_up_in_turn, until_end},
-    containers,
-};
-
-/// The setting of Forge as a whole that names the machines on which something is left of tasks that are not there any
-/// more.
-const LEFT_ON: &str = "left_on_machines";
+use super::{clearing::until_end, job_end, left_over, sweeping};
 
 /// Keepers that somebody waits for on behalf of tasks.
 #[derive(Default)]
@@ -40,14 +31,16 @@ struct Awaited(Mutex<HashSet<KeeperId>>);
 
 /// At start: machines on which something may go on are asked, which tells them that this engine is there.
 pub(crate) async fn ask_all(world: &World) -> Result<()> {
-    let left = read_left(core::app_settings::app_setting(world, LEFT_ON).await?);
+    let left = left_over::left_on_machines(world).await?;
     let mut conn = world.store().read().await?;
     for machine in conn.machines().list().await? {
         match machine.kind {
-            MachineKind::Ssh if left.contains(machine.id.as_str()) => clear_up_all_later(world, &machine.id),
+            MachineKind::Ssh if left.contains(machine.id.as_str()) => {
+                left_over::clear_up_all_later(world, &machine.id);
+            }
             MachineKind::Ssh if machine.tasks == 0 && machine.runs == 0 => {}
             MachineKind::Ssh => ask(world, &machine, None),
-            MachineKind::Container => {
+            MachineKind::Container | MachineKind::Slurm => {
                 for workspace in conn.workspaces().present().await? {
                     let is_here = workspace.machine_id.as_ref() == Some(&machine.id);
                     if is_here && lent_folders::is_there(&workspace) {
@@ -58,11 +51,11 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
         }
     }
     drop(conn);
-    containers::keep_swept(world);
+    sweeping::keep_swept(world);
     Ok(())
 }
 
-/// Asks a machine, or the container of a task on it. What comes of it is told by the contact itself.
+/// Asks a machine, or the container or job of a task on it. What comes of it is told by the contact itself.
 fn ask(world: &World, machine: &Machine, task: Option<&TaskId>) {
     let (world, machine) = (world.clone(), machine.clone());
     // Of a machine that is asked for all, it does not matter which task it is.
@@ -75,38 +68,18 @@ fn ask(world: &World, machine: &Machine, task: Option<&TaskId>) {
 
 /// Tells the tasks on a machine, and clears up there what is nobody's any more.
 pub(crate) async fn changed(world: &World, keeper: &KeeperId, is_live: bool) -> Result<()> {
-    tell_tasks(world, keeper, is_live).await?;
-    if is_live && let Some(asked) = contacts::known(world, keeper) {
-        let world = world.clone();
-        until_end(&world.clone(), async move { clear_up(&world, &asked).await });
-    }
-    Ok(())
-}
-
-/// Clears up what a machine has of a task, as soon as it can be reached, also by a later engine.
-pub(crate) async fn clear_up_later(world: &World, machine: &MachineId, task: &TaskId) -> Result<()> {
-    let found = world.store().read().await?.machines().get(machine).await?;
-    match found.filter(|found| found.kind == MachineKind::Container) {
-        Some(found) => {
-            let (world, task) = (world.clone(), task.clone());
-            until_end(&world.clone(), async move { containers::clear_up(&world, &found, &task).await });
+    let asked = contacts::known(world, keeper);
+    let fault = asked.as_ref().and_then(Asked::fault);
+    tell_tasks(world, keeper, is_live, fault.as_ref()).await?;
+    match (asked, fault) {
+        (Some(asked), _) if is_live => {
+            let world = world.clone();
+            until_end(&world.clone(), async move { left_over::clear_up(&world, &asked).await });
         }
-        None => clear_up_all_later(world, machine),
+        (_, Some(Fault::Slurm(fault))) => job_end::ended_later(world, keeper, &fault),
+        _ => {}
     }
     Ok(())
-}
-
-/// The same for all that the keeper of a machine has of any task.
-fn clear_up_all_later(world: &World, machine: &MachineId) {
-    let (world, machine) = (world.clone(), machine.clone());
-    until_end(&world.clone(), async move {
-        let found = world.store().read().await?.machines().get(&machine).await?;
-        let Some(found) = found else { return Ok(()) };
-        note_left(&world, |left| left.insert(machine.0.clone())).await?;
-        let asked = contacts::asked(&world, &found, &TaskId(String::new())).await?;
-        asked.link.reachable().await;
-        clear_up(&world, &asked).await
-    });
 }
 
 /// Has somebody wait for a machine that tasks wait for, and wakes these when it can be reached. That they wait is
@@ -136,23 +109,8 @@ pub(crate) fn reconnect_later(world: &World, machine: &MachineId) {
     }
 }
 
-/// Changes the list of machines on which something is left.
-async fn note_left(world: &World, change: impl FnOnce(&mut BTreeSet<String>) -> bool) -> Result<()> {
-    let mut tx = world.store().write().await?;
-    let mut left = read_left(tx.app_settings().get(LEFT_ON).await?);
-    if change(&mut left) {
-        tx.app_settings_mut().put(LEFT_ON, &json!(left)).await?;
-        tx.commit().await?;
-    }
-    Ok(())
-}
-
-fn read_left(noted: Option<Value>) -> BTreeSet<String> {
-    noted.and_then(|noted| serde_json::from_value(noted).ok()).unwrap_or_default()
-}
-
 /// Writes on the tasks that are at work there that they wait for the machine, or has them look again.
-async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool) -> Result<()> {
+async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool, fault: Option<&Fault>) -> Result<()> {
     let mut tx = world.store().write().await?;
     let Some(found) = tx.machines().get(&keeper.machine).await? else { return Ok(()) };
     let found = match &keeper.task {
@@ -161,15 +119,19 @@ async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool) -> Result<(
     };
     let found = Candidate::from(found);
     let name = [found.machine.name.clone()];
-    let told = placement::waiting(&name, std::slice::from_ref(&found), WaitFor::Unreachable);
+    let mut told = placement::waiting(&name, std::slice::from_ref(&found), WaitFor::Unreachable);
+    if let Some(Fault::Slurm(SlurmFault::Waiting { .. })) = fault {
+        // It can be reached: its place in the cluster is what is missing.
+        told.reason = WaitReason::JobPending;
+    }
     let mut changed = Vec::new();
     let on_machine = tx.workspaces().tasks_on(&keeper.machine).await?;
     for mut task in on_machine.into_iter().filter(|task| keeper.serves(&task.id)) {
         let reason = task.waiting.as_ref().map(|waiting| waiting.reason);
         let changes = match is_live {
-            true => reason == Some(WaitReason::MachineUnreachable),
+            true => is_told_here(reason),
             // Why it cannot be reached may be known only later.
-            false if reason == Some(WaitReason::MachineUnreachable) => {
+            false if is_told_here(reason) => {
                 task.waiting.as_ref().is_some_and(|waiting| waiting.message != told.message)
             }
             false => reason.is_none() && is_at_work(&mut tx, &task.id).await?,
@@ -190,20 +152,13 @@ async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool) -> Result<(
     Ok(())
 }
 
+/// Whether it is the contact with its machine that a task was told to wait for.
+const fn is_told_here(reason: Option<WaitReason>) -> bool {
+    matches!(reason, Some(WaitReason::MachineUnreachable | WaitReason::JobPending))
+}
+
 /// Whether a program of a task runs, or a step of it is open.
 async fn is_at_work(tx: &mut Tx, task: &TaskId) -> Result<bool> {
     let runs = !tx.executions().open(Some(std::slice::from_ref(task))).await?.is_empty();
     Ok(runs || !tx.steps().open(task).await?.is_empty())
-}
-
-/// Ends there what no row names, and removes the copies of worktrees that are not there any more. What a copy holds that
-/// was not fetched is kept as a backup first.
-async fn clear_up(world: &World, asked: &Asked) -> Result<()> {
-    // One at a time: what another one fetches just then is not fetched twice.
-    let _turn = contacts::turn(world, &asked.id).await;
-    if asked.over.is_cancelled() {
-        return Ok(());
-    }
-    clear_up_in_turn(world, asked).await?;
-    note_left(world, |left| left.remove(asked.id.machine.as_str())).await
 }

@@ -2,69 +2,24 @@
 //!
 //! Invariant: a container goes only after what its worktree holds was fetched.
 
-use std::time::Duration;
-
 use forge_machines::{
     Fault,
     container::{Listed, Look, Opening},
 };
 use forge_model::ids::{MachineId, TaskId};
-use forge_model::machine::{Machine, MachineKind};
+use forge_model::machine::Machine;
 
 use crate::{
     EngineError, World,
-    core::{
-        self,
-        location::{contacts, keeper_id::KeeperId},
-    },
+    core::location::{contacts, keeper_id::KeeperId},
     error::Result,
 };
 
-use super::clearing::{clear_up_in_turn, unreachable, until_end};
-
-/// From one sweep to the next.
-const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
-
-/// Sweeps now, and again and again until this engine ends.
-pub(crate) fn keep_swept(world: &World) {
-    core::guarded::keep_going(world, async |world: World| {
-        loop {
-            let swept = tokio::select! {
-                swept = sweep_all(&world) => swept,
-                () = world.inner.shutdown.cancelled() => return,
-            };
-            if let Err(error) = swept {
-                tracing::warn!(%error, "failed to sweep containers; trying again later");
-            }
-            if !core::sleep::pause(&world, SWEEP_EVERY).await {
-                return;
-            }
-        }
-    });
-}
-
-/// Sweeps a machine that a person tests: it may be one that was out of use.
-pub(super) fn sweep_later(world: &World, machine: &Machine) {
-    if machine.kind != MachineKind::Container {
-        return;
-    }
-    let (world, machine) = (world.clone(), machine.clone());
-    until_end(&world.clone(), async move { sweep(&world, &machine).await });
-}
-
-async fn sweep_all(world: &World) -> Result<()> {
-    let machines = world.store().read().await?.machines().list().await?;
-    for machine in machines.iter().filter(|machine| machine.kind == MachineKind::Container) {
-        if let Err(error) = sweep(world, machine).await {
-            tracing::warn!(machine = machine.name, %error, "failed to sweep the containers of a machine");
-        }
-    }
-    Ok(())
-}
+use super::clearing::{clear_up_in_turn, unreachable};
 
 /// Removes the containers of a machine that no task has, those of machines that are gone, and what tests left. Keepers
 /// that no container was made with go, too.
-async fn sweep(world: &World, machine: &Machine) -> Result<()> {
+pub(super) async fn sweep(world: &World, machine: &Machine) -> Result<()> {
     let opening = contacts::opening(world, machine).await?;
     let containers = opening.containers().await.map_err(unreachable_by)?;
     let listed = containers.list().await.map_err(unreachable_by)?;

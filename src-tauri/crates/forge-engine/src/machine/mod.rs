@@ -1,4 +1,5 @@
-//! Machines: other computers that tasks can run on, and containers. What follows from the contact with one.
+//! Machines: other computers that tasks can run on, containers, and jobs of clusters. What follows from the contact with
+//! one.
 //!
 //! Absent: how a machine is reached (`forge-machines`), which one a task runs on (`core/fleet`), and how programs run there
 //! (`core/location`).
@@ -9,4 +10,9 @@ pub(crate) mod contact;
 pub(crate) mod containers;
 pub(crate) mod contribution;
 pub(crate) mod hosts;
+mod job_end;
+mod jobs;
+pub(crate) mod leaving;
+pub(crate) mod left_over;
+mod sweeping;
 pub(crate) mod test;

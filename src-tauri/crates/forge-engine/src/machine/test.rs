@@ -7,7 +7,7 @@ use forge_model::agent::{AdapterKind, ProgramConfig};
 use forge_model::ids::MachineId;
 use forge_model::machine::{MachineTest, MachineTestStep};
 
-use super::{command, containers};
+use super::{command, sweeping};
 use crate::{World, core::location::contacts, error::Result};
 
 /// Tests a machine: everything that a task needs there. The programs that agents use are looked for, too.
@@ -16,7 +16,7 @@ pub(crate) async fn test_machine(world: &World, id: &MachineId) -> Result<Machin
     let programs = agent_programs(world).await?;
     let names: Vec<&str> = programs.iter().map(String::as_str).collect();
     let steps = contacts::test(world, &machine, &names).await?;
-    containers::sweep_later(world, &machine);
+    sweeping::sweep_later(world, &machine);
     let ok = steps.iter().all(|step| step.ok || step.name == StepName::Program);
     Ok(MachineTest { ok, steps: steps.into_iter().map(step_of).collect() })
 }
@@ -47,6 +47,9 @@ fn step_of(step: Step) -> MachineTestStep {
         StepName::Limits => "limits",
         StepName::Image => "image",
         StepName::Container => "container",
+        StepName::Slurm => "slurm",
+        StepName::Job => "job",
+        StepName::SharedFolder => "shared folder",
         StepName::Keeper => "keeper",
         StepName::Git => "git",
         StepName::Disk => "disk",

@@ -1,9 +1,10 @@
 //! Processes that are recorded before they start, so that a later engine can find and end them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use forge_exec::Command;
 use forge_exec::ExecError;
+use forge_exec::Exit;
 use forge_exec::Finished;
 use forge_exec::OutputSink;
 use forge_exec::ProcessIdentity;
@@ -70,7 +71,18 @@ pub(crate) async fn run_recorded_for(
     let (id, task, limits) = (marker.clone(), owner.0.clone(), Limits::default());
     let kept = KeptRun { id, task, command, limits, memo: Vec::new(), goes_on: false, tools: None };
     let keeper = location.keeper(world);
-    let finished = follow(&keeper, kept, cancel, started, &mut output).await;
+    let begun = world.now();
+    let given_up = async {
+        match location.given_up() {
+            Some(given_up) => given_up.cancelled().await,
+            None => std::future::pending().await,
+        }
+    };
+    let (finished, is_there) = tokio::select! {
+        biased;
+        () = given_up => (Ok(interrupted(world.now().since(begun))), false),
+        finished = follow(&keeper, kept, cancel, started, &mut output) => (finished, true),
+    };
     let written =
         output.finish().await.map_err(|source| KeepError::Run(ExecError::Output { program, source }));
     let finished = finished.and_then(|finished| written.map(|()| finished));
@@ -79,7 +91,8 @@ pub(crate) async fn run_recorded_for(
         tx.processes_mut().delete(&marker).await?;
         Ok(tx.commit().await?)
     };
-    if let Err(error) = keeper.forget(&marker).await {
+    // What a machine has that the task left is ended when it can be reached again.
+    if is_there && let Err(error) = keeper.forget(&marker).await {
         tracing::warn!(%error, "failed to drop a process that ended");
     }
     // What the process came to is worth the wait; a record that stays is settled by the next start.
@@ -87,6 +100,17 @@ pub(crate) async fn run_recorded_for(
         tracing::warn!(%error, "failed to forget a process that ended");
     }
     Ok(finished?)
+}
+
+/// What a process came to whose machine is gone: it is done again elsewhere.
+fn interrupted(after_ms: i64) -> Finished {
+    Finished {
+        exit: Exit::Signal(nix::sys::signal::Signal::SIGKILL as i32),
+        timed_out: false,
+        cancelled: true,
+        duration: Duration::from_millis(u64::try_from(after_ms).unwrap_or_default()),
+        left_behind: 0,
+    }
 }
 
 async fn follow(

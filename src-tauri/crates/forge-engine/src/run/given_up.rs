@@ -1,4 +1,4 @@
-//! Runs on a machine that a person gave up.
+//! Runs on a machine that a person gave up, or that is gone.
 
 use forge_agents::marker_of;
 use forge_model::execution::{Execution, ExecutionError};
@@ -24,15 +24,21 @@ pub(crate) async fn abandon(world: &World, id: &ExecutionId) -> Result<()> {
         core::confinement::take_back_unfetched(world, &context, &workspace).await?;
     }
     let mut tx = world.store().write().await?;
-    let error = ExecutionError {
+    let given_up = || ExecutionError {
         code: ABANDONED.to_owned(),
         message: "its machine was given up".to_owned(),
         remedy: "What the machine has of it is kept as a backup of the task when it can be reached again."
             .to_owned(),
     };
-    let run = Execution { error: Some(error), ..row.execution };
+    // Why a machine is gone was written down with the task's leave.
+    let told = row.execution.error.clone();
+    let fails = told.as_ref().is_some_and(|error| !core::location::given_up::is_bad_luck(error));
+    let run = Execution { error: told.or_else(|| Some(given_up())), ..row.execution };
     tx.processes_mut().delete(&marker_of(id.as_str()).0).await?;
     tx.approvals_mut().expire(id, None, world.now()).await?;
-    run::lost::lose_run(world, &mut tx, &task, run).await?;
+    match fails {
+        true => run::lost::fail_run(world, &mut tx, &task, run).await?,
+        false => run::lost::lose_run(world, &mut tx, &task, run).await?,
+    }
     Ok(tx.commit().await?)
 }

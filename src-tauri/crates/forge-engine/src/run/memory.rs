@@ -1,10 +1,10 @@
-//! Runs in a container with a memory limit: that the limit ended one is told.
+//! Runs in a container or a job with a memory limit: that the limit ended one is told.
 
 use forge_agents::{AgentError, RunOutcome};
 
 use crate::core::location::{Location, There};
 
-/// What is known of a container before a run in it.
+/// What is known of a container or a job before a run in it.
 pub(super) struct MemoryBefore {
     there: Box<There>,
     limit_mb: u32,
@@ -12,7 +12,7 @@ pub(super) struct MemoryBefore {
     kills: u64,
 }
 
-/// Looks at the container of a run; none where there is none with a limit, or where that is not known.
+/// Looks at the container or the job of a run; none where there is none with a limit, or where that is not known.
 pub(super) async fn memory_before(location: &Location) -> Option<MemoryBefore> {
     let Location::There(there) = location else { return None };
     let limit_mb = there.memory_mb()?;

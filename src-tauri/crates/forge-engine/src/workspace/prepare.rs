@@ -425,7 +425,7 @@ async fn make_ready(world: &World, p: &Preparation<'_>, cancel: &CancellationTok
 }
 
 /// What the image of the task's container has done in a new worktree; none when that was stopped. The container is made
-/// here, image included, which may take minutes.
+/// here, image included, which may take minutes, and so is the job, which may wait for hours.
 async fn set_up_of_image(
     world: &World,
     p: &Preparation<'_>,
@@ -433,10 +433,12 @@ async fn set_up_of_image(
 ) -> Result<Option<Vec<String>>> {
     let Some(id) = &p.workspace.machine_id else { return Ok(Some(Vec::new())) };
     let machine = world.store().read().await?.machines().get(id).await?;
-    if machine.is_none_or(|machine| machine.kind != MachineKind::Container) {
-        return Ok(Some(Vec::new()));
-    }
-    begin_phase(world, p, "container").await?;
+    let phase = match machine.map(|machine| machine.kind) {
+        None | Some(MachineKind::Ssh) => return Ok(Some(Vec::new())),
+        Some(MachineKind::Container) => "container",
+        Some(MachineKind::Slurm) => "job",
+    };
+    begin_phase(world, p, phase).await?;
     match core::location::location_of(world, Some(p.workspace), cancel).await? {
         Some(Location::There(there)) => there.after_create(world, cancel).await,
         Some(Location::Here) => Ok(Some(Vec::new())),

@@ -90,7 +90,7 @@ async fn removed(
     if let Some(machine) = &workspace.machine_id {
         core::location::left_there::note_last_known(world, &workspace).await;
         core::confinement::forget_transfers(&workspace).await?;
-        machine::contact::clear_up_later(world, machine, &workspace.task_id).await?;
+        machine::left_over::clear_up_later(world, machine, &workspace.task_id).await?;
     }
     super::disk::measure_slots_later(world, &context.project.id);
     Ok(())

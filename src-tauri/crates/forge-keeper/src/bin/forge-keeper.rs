@@ -19,7 +19,8 @@ fn main() -> ExitCode {
     };
     let done = match command.to_str() {
         Some("serve") => serve(&root),
-        Some("relay") => join(&root),
+        Some("relay") => join(&root, true),
+        Some("attach") => join(&root, false),
         Some("mcp") => return call(&root),
         _ => return usage(),
     };
@@ -59,19 +60,20 @@ fn tell_environment() -> io::Result<()> {
 
 fn usage() -> ExitCode {
     eprintln!(
-        "Usage: forge-keeper serve FOLDER\n       forge-keeper relay FOLDER\n       forge-keeper mcp FOLDER\n       \
+        "Usage: forge-keeper serve FOLDER\n       forge-keeper relay FOLDER\n       forge-keeper attach FOLDER\n       forge-keeper mcp FOLDER\n       \
          forge-keeper hold\n       forge-keeper environment\n\nForge starts it; it leaves by itself."
     );
     ExitCode::from(2)
 }
 
-/// Joins a session of ssh to the keeper, for as long as that session lasts.
-fn join(root: &Path) -> io::Result<()> {
+/// Joins a session to the keeper, for as long as that session lasts. A keeper that is not there is started, unless it
+/// would end with the session.
+fn join(root: &Path, starts: bool) -> io::Result<()> {
     let program = std::env::current_exe()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Each stream is a connection with the keeper.
     forge_exec::raise_open_file_limit()?;
-    let joined = runtime.block_on(relay(root, &program));
+    let joined = runtime.block_on(relay(root, starts.then_some(&*program)));
     // A thread may still wait for input that never comes.
     runtime.shutdown_background();
     joined

@@ -49,13 +49,13 @@ impl Container {
 }
 
 impl<W: Way> Machine<W> {
-    /// How often the kernel killed something on the machine since it took too much memory, where that is a container. See
+    /// How often the kernel killed something on the machine since it took too much memory, where that is a container or a job. See
     /// [`Containers::memory_kills`].
     ///
     /// # Errors
     /// When the machine cannot be asked.
     pub async fn memory_kills(&self) -> Result<Option<u64>, Fault> {
-        let said = self.ask(shell::MEMORY_KILLS, TELLS_WITHIN).await?;
+        let said = self.ask(self.config().memory_kills(), TELLS_WITHIN).await?;
         let said = String::from_utf8_lossy(&said).into_owned();
         let told = said.lines().find_map(|line| line.split_once(MARK)?.1.strip_prefix("oom_kill "));
         Ok(told.and_then(|number| number.trim().parse().ok()))

@@ -91,16 +91,18 @@ fn config(machine: &Machine) -> Result<String, StoreError> {
     match machine.kind {
         MachineKind::Ssh => json(&machine.ssh),
         MachineKind::Container => json(&machine.container),
+        MachineKind::Slurm => json(&machine.slurm),
     }
 }
 
 fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
     let c = Columns(row);
     let kind = c.name("kind")?;
-    let (mut ssh, mut container) = (None, None);
+    let (mut ssh, mut container, mut slurm) = (None, None, None);
     match kind {
         MachineKind::Ssh => ssh = c.json("config")?,
         MachineKind::Container => container = c.json("config")?,
+        MachineKind::Slurm => slurm = c.json("config")?,
     }
     Ok(Machine {
         id: c.text("id")?,
@@ -108,6 +110,7 @@ fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
         kind,
         ssh,
         container,
+        slurm,
         root: c.text("root")?,
         labels: c.json("labels")?,
         caps: c.json("caps")?,
@@ -147,6 +150,7 @@ mod tests {
             kind: MachineKind::Ssh,
             ssh: Some(ssh),
             container: None,
+            slurm: None,
             root: "~/.forge".to_owned(),
             labels: vec!["gpu".to_owned()],
             caps: MachineCaps { runs: Some(2) },
@@ -179,17 +183,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn machine_of_containers_is_read_back_as_it_was_put() {
+    async fn machine_of_any_kind_is_read_back_as_it_was_put() {
         let mut tx = seeded().await;
         let container = serde_json::json!({ "image": "debian:12", "network": "none", "memory_mb": 512 });
-        let made = Machine {
+        let containers = Machine {
             kind: MachineKind::Container,
             ssh: None,
             container: Some(serde_json::from_value(container).unwrap()),
             ..machine("m", "box")
         };
-        tx.machines_mut().put(&made).await.unwrap();
-        assert_eq!(tx.machines().get(&"m".into()).await.unwrap(), Some(made));
+        let slurm = serde_json::json!({ "partition": "gpu", "via": "login" });
+        let cluster = Machine {
+            kind: MachineKind::Slurm,
+            ssh: None,
+            slurm: Some(serde_json::from_value(slurm).unwrap()),
+            ..machine("n", "cluster")
+        };
+        for made in [containers, cluster] {
+            tx.machines_mut().put(&made).await.unwrap();
+            assert_eq!(tx.machines().get(&made.id).await.unwrap(), Some(made));
+        }
     }
 
     #[tokio::test]

@@ -229,6 +229,7 @@ export function NeedBanner({ task, workflow, compact = false, below }: NeedBanne
                 offers={offers}
                 taskId={task.id}
                 machine={machine}
+                queued={waiting.reason === "job_pending"}
                 action={action}
                 onTake={take}
               />

@@ -23,6 +23,8 @@ export interface OffersProps {
   readonly taskId: string;
   /** The machine that the task is on, for the offer that gives it up. */
   readonly machine?: string | undefined;
+  /** It is a cluster, and the task's job there has not begun. */
+  readonly queued?: boolean;
   readonly action: Action;
   /** Answers whether it was done. */
   readonly onTake: (offer: Offer, field: string | null) => Promise<boolean>;
@@ -40,7 +42,7 @@ function OfferForm({
   formNote = null,
   taskId,
   onClose,
-}: Omit<OffersProps, "offers" | "machine"> & { offer: Offer; onClose: () => void }) {
+}: Omit<OffersProps, "offers" | "machine" | "queued"> & { offer: Offer; onClose: () => void }) {
   const { t } = useTranslation();
   const { text, write, drop } = useText(textKey(taskId, offer));
   const missing = !mayBeEmpty && needsText(offer) && text.trim() === "";
@@ -125,7 +127,7 @@ function begun(taskId: string, offers: readonly Offer[]): Offer | null {
 }
 
 /** The engine's offers as buttons, the likeliest first; those that need a text open a form. */
-export function Offers({ offers, taskId, machine, ...form }: OffersProps) {
+export function Offers({ offers, taskId, machine, queued = false, ...form }: OffersProps) {
   const { action, onTake } = form;
   const { t } = useTranslation();
   const [open, setOpen] = useState<Offer | null>(() => begun(taskId, offers));
@@ -182,7 +184,7 @@ export function Offers({ offers, taskId, machine, ...form }: OffersProps) {
         }
         description={
           asked?.verb === "give_up_machine" ? (
-            <GiveUpText />
+            <GiveUpText queued={queued} />
           ) : (
             <>
               {asked?.why}

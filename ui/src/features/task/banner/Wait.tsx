@@ -1,5 +1,6 @@
 /** What the task waits for: said with a way to it, not as a trouble, when it goes on by itself. */
 import {
+  CalendarClock,
   CircleDashed,
   CircleDollarSign,
   CloudOff,
@@ -43,6 +44,7 @@ export const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   machine_busy: <ListOrdered />,
   machine_quota: <Hourglass />,
   machine_unreachable: <Unplug />,
+  job_pending: <CalendarClock />,
   machine_disk_full: <HardDrive />,
   cost_limit: <CircleDollarSign />,
   race_running: <Flag />,

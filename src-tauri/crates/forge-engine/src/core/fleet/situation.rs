@@ -10,7 +10,7 @@ use std::{
 
 use forge_model::agent::{Agent, Profile};
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
-use forge_model::machine::{Machine, MachineKind, required};
+use forge_model::machine::{Machine, required};
 use forge_model::task::Waiting;
 use forge_model::workflow::Audience;
 use forge_model::workspace::WorkspaceStatus;
@@ -310,15 +310,15 @@ async fn wants(
     Ok(if labels.is_empty() { Wants::Here } else { Wants::Labels(labels.to_vec()) })
 }
 
-/// The machine with the contact with the container that has the task's worktree; none where the contact with the machine
-/// counts. With what is lent to its container, the worktree would be gone. Any other time it is made again.
+/// The machine with the contact with the container or job that has the task's worktree; none where the contact with the machine
+/// counts. With what is lent to that, the worktree would be gone. Any other time it is made again.
 async fn contact_of_its_own(
     world: &World,
     conn: &mut ReadConnection,
     machine: &Machine,
     task: &TaskId,
 ) -> Result<Option<Box<Machine>>> {
-    if machine.kind != MachineKind::Container {
+    if !machine.kind.is_of_tasks() {
         return Ok(None);
     }
     let workspace = conn.workspaces().last(task).await?;

@@ -1,4 +1,4 @@
-//! One keeper elsewhere: that of a machine, or that in the container which a task has on a machine of its own.
+//! One keeper elsewhere: that of a machine, or that in the container or the job which a task has on a machine of its own.
 
 use std::{
     path::PathBuf,
@@ -9,8 +9,7 @@ use std::{
 use forge_exec::{SandboxSupport, Variables};
 use forge_keeper::{Keeper, Refusal, TransferError};
 use forge_machines::{
-    AnyMachine, Contact, EnvironmentError, Fault, Way,
-    container::{Making, TaskContainer},
+    AnyMachine, Contact, EnvironmentError, Fault, Way, container::TaskContainer, slurm::TaskJob,
 };
 use forge_model::ids::{ProjectId, TaskId};
 use tokio::sync::OnceCell;
@@ -30,14 +29,43 @@ pub(crate) struct Asked {
     pub id: KeeperId,
     /// The way to it.
     pub link: AnyMachine,
-    /// The container that it is in, where a task has its own.
-    pub container: Option<Arc<TaskContainer>>,
+    /// What it is in, where a task has its own.
+    pub own: Option<Own>,
     /// What runs programs there.
     pub keeper: Keeper,
     /// Fires when another way is to be used: the machine was changed, or the container was removed.
     pub over: CancellationToken,
     login: Arc<OnceCell<Arc<Variables>>>,
     layout: Arc<Mutex<Option<Layout>>>,
+}
+
+/// What a task has of its own on a machine.
+#[derive(Debug, Clone)]
+pub(crate) enum Own {
+    /// A container.
+    Container(Arc<TaskContainer>),
+    /// A job of a cluster.
+    Job(Arc<TaskJob>),
+}
+
+/// While it lives, what a task has of its own is made when it is needed and not there.
+pub(super) type MakingOwn = Box<dyn Send>;
+
+impl Own {
+    fn way(&self) -> Arc<dyn Way> {
+        match self {
+            Self::Container(container) => Arc::new(Arc::clone(container)),
+            Self::Job(job) => Arc::new(Arc::clone(job)),
+        }
+    }
+
+    /// The most memory that it may take, in MiB.
+    pub(super) fn memory_mb(&self) -> Option<u32> {
+        match self {
+            Self::Container(container) => container.memory_mb(),
+            Self::Job(job) => job.memory_mb(),
+        }
+    }
 }
 
 /// What stays as it is while a machine is not started anew.
@@ -57,17 +85,16 @@ impl Asked {
         Self::new(world, id, Arc::new(way), None)
     }
 
-    /// In the container of a task.
-    pub(super) fn in_container(world: &World, id: KeeperId, container: TaskContainer) -> Self {
-        let container = Arc::new(container);
-        Self::new(world, id, Arc::new(Arc::clone(&container)), Some(container))
+    /// In what a task has of its own.
+    pub(super) fn in_own(world: &World, id: KeeperId, own: Own) -> Self {
+        Self::new(world, id, own.way(), Some(own))
     }
 
-    fn new(world: &World, id: KeeperId, way: Arc<dyn Way>, container: Option<Arc<TaskContainer>>) -> Self {
+    fn new(world: &World, id: KeeperId, way: Arc<dyn Way>, own: Option<Own>) -> Self {
         let link = AnyMachine::new(way);
         let keeper = link.keeper(world.keeper().epoch(), PATIENCE);
         let over = CancellationToken::new();
-        Self { id, link, container, keeper, over, login: Arc::default(), layout: Arc::default() }
+        Self { id, link, own, keeper, over, login: Arc::default(), layout: Arc::default() }
     }
 
     /// The environment that a login there sets up.
@@ -111,11 +138,13 @@ impl Asked {
         }
     }
 
-    /// Has the container made when it is needed and not there, while the answer lives: no worktree is in it. What kept it
-    /// from being made before is tried again at once.
-    pub(super) async fn allow_making(&self) -> Option<Making> {
-        let container = self.container.as_ref()?;
-        let making = container.allow_making();
+    /// Has what the task has of its own made when it is needed and not there, while the answer lives: no worktree is in
+    /// it. What kept it from being made before is tried again at once.
+    pub(super) async fn allow_making(&self) -> Option<MakingOwn> {
+        let making: MakingOwn = match self.own.as_ref()? {
+            Own::Container(container) => Box::new(container.allow_making()),
+            Own::Job(job) => Box::new(job.allow_making()),
+        };
         if !self.link.contact().borrow().is_live() {
             self.link.nudge().await;
         }

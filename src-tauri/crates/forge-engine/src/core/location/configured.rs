@@ -4,8 +4,9 @@ use std::{path::PathBuf, sync::Arc};
 
 use forge_keeper::Place;
 use forge_machines::{
-    KeeperProgram, MachineConfig, SshConfig,
+    AnyMachine, KeeperProgram, MachineConfig, SshConfig,
     container::{ContainerConfig, ContainerSetup, EngineChoice, ImageSource, Mount, Network, Programs},
+    slurm::{SlurmConfig, SlurmSetup, Submit},
 };
 use forge_model::machine;
 use forge_model::machine::Machine;
@@ -86,6 +87,28 @@ fn container_config(config: &machine::container::ContainerConfig) -> Result<Cont
         pids: config.pids,
         mounts: config.mounts.iter().map(mount).collect(),
         user: config.user.clone(),
+    })
+}
+
+/// What is needed to submit the jobs of a machine: here, or on its login node.
+pub(crate) async fn slurm_setup(
+    world: &World,
+    machine: &Machine,
+    config: &machine::slurm::SlurmConfig,
+    login: Option<AnyMachine>,
+) -> Result<SlurmSetup> {
+    let machine::slurm::SlurmConfig { partition, account, time_minutes, cpus, memory_mb, gres, via: _ } =
+        config.clone();
+    let submit = match login {
+        Some(login) => Submit::Via(login),
+        None => Submit::Here(Arc::new(core::environment::user_variables(world).await)),
+    };
+    Ok(SlurmSetup {
+        config: SlurmConfig { partition, account, time_minutes, cpus, memory_mb, gres },
+        root: machine.root.clone(),
+        owner: core::keeper::owner_of(world).await?,
+        keepers: keepers_of(world).await?,
+        submit,
     })
 }
 

@@ -10,10 +10,11 @@ use forge_keeper::Keeper;
 use forge_machines::{
     Contact, Fault, SshMachine, Step,
     container::{Containers, Opening, TaskContainer},
+    slurm::{LeftBehind, Slurm, TaskJob},
 };
 use forge_model::event::EventType;
 use forge_model::ids::{MachineId, TaskId};
-use forge_model::machine::{Machine, MachineContact, MachineFault};
+use forge_model::machine::{Machine, MachineContact, MachineFault, MachineKind};
 use forge_model::time::Timestamp;
 use forge_store::Tx;
 use serde_json::json;
@@ -24,13 +25,18 @@ use crate::{
     error::Result,
 };
 
-use super::{asked::Asked, configured, keeper_id::KeeperId};
+use super::{
+    asked::{Asked, Own},
+    configured, jobs,
+    keeper_id::KeeperId,
+};
 
 #[derive(Default)]
 struct Contacts {
     asked: Mutex<HashMap<KeeperId, Asked>>,
     /// What makes containers, by machine: an image is built once for all tasks.
     openings: Mutex<HashMap<MachineId, Opening>>,
+    clusters: Mutex<HashMap<MachineId, Slurm>>,
     turns: Mutex<HashMap<KeeperId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
@@ -44,16 +50,20 @@ pub(crate) async fn asked(world: &World, machine: &Machine, task: &TaskId) -> Re
     if let Some(known) = locked(&contacts.asked).get(&id) {
         return Ok(known.clone());
     }
-    let made = match (&id.task, &machine.ssh) {
-        (Some(task), _) => {
+    let made = match machine.kind {
+        MachineKind::Ssh => {
+            let ssh = machine.ssh.clone().ok_or_else(|| EngineError::invalid("ssh", "is required"))?;
+            Asked::by(world, id, configured::ssh_config(world, ssh, machine.root.clone()).await?)
+        }
+        MachineKind::Container => {
             let container = opening(world, machine).await?.of_task(task.as_str());
-            Asked::in_container(world, id, container)
+            Asked::in_own(world, id, Own::Container(Arc::new(container)))
         }
-        (None, Some(ssh)) => {
-            let config = configured::ssh_config(world, ssh.clone(), machine.root.clone()).await?;
-            Asked::by(world, id, config)
+        MachineKind::Slurm => {
+            let ledger = Arc::new(jobs::Rows::new(world, &machine.id, task));
+            let job = TaskJob::new(Box::pin(cluster(world, machine)).await?, &machine.name, ledger);
+            Asked::in_own(world, id, Own::Job(Arc::new(job)))
         }
-        (None, None) => return Err(EngineError::invalid("ssh", "is required")),
     };
     Ok(asked_by_all(world, made))
 }
@@ -62,7 +72,7 @@ pub(crate) async fn asked(world: &World, machine: &Machine, task: &TaskId) -> Re
 pub(crate) fn asked_in(world: &World, id: KeeperId, container: TaskContainer) -> Asked {
     match known(world, &id) {
         Some(known) => known,
-        None => asked_by_all(world, Asked::in_container(world, id, container)),
+        None => asked_by_all(world, Asked::in_own(world, id, Own::Container(Arc::new(container)))),
     }
 }
 
@@ -92,6 +102,36 @@ pub(crate) async fn opening(world: &World, machine: &Machine) -> Result<Opening>
     Ok(openings.entry(machine.id.clone()).or_insert_with(|| Opening::new(setup)).clone())
 }
 
+/// The cluster that a machine is. Its login node is asked by the session that its own tasks use.
+///
+/// # Errors
+/// When the program of the keeper cannot be read, the machine is no cluster, or its login node is not known any more.
+pub(crate) async fn cluster(world: &World, machine: &Machine) -> Result<Slurm> {
+    let contacts = world.part::<Contacts>();
+    if let Some(known) = locked(&contacts.clusters).get(&machine.id) {
+        return Ok(known.clone());
+    }
+    let config = machine.slurm.as_ref().ok_or_else(|| EngineError::invalid("slurm", "is required"))?;
+    let login = match &config.via {
+        Some(name) => Some(asked(world, &login_node(world, name).await?, &TaskId(String::new())).await?.link),
+        None => None,
+    };
+    let setup = configured::slurm_setup(world, machine, config, login).await?;
+    let mut clusters = locked(&contacts.clusters);
+    Ok(clusters.entry(machine.id.clone()).or_insert_with(|| Slurm::new(setup)).clone())
+}
+
+async fn login_node(world: &World, name: &str) -> Result<Machine> {
+    let found = world.store().read().await?.machines().by_name(name).await?;
+    let found = found.filter(|found| found.kind == MachineKind::Ssh);
+    found.ok_or_else(|| EngineError::invalid("slurm.via", format!("there is no machine of ssh named {name}")))
+}
+
+/// The keeper in what a job left, for whoever clears up: nobody else asks it.
+pub(crate) fn asked_behind(world: &World, id: KeeperId, slurm: &Slurm, job: &str) -> Asked {
+    Asked::by(world, id, LeftBehind::new(slurm.clone(), job))
+}
+
 /// The keeper of a task on a machine; that of this computer when none is named.
 ///
 /// # Errors
@@ -117,7 +157,7 @@ pub(crate) async fn test(world: &World, machine: &Machine, programs: &[&str]) ->
             let setup = configured::container_setup(world, machine, container).await?;
             Containers::test(setup, programs, |_| {}).await
         }
-        (None, None) => Vec::new(),
+        (None, None) => cluster(world, machine).await?.test(programs, |_| {}).await,
     };
     for known in all_known(world, &machine.id) {
         known.link.nudge().await;
@@ -167,6 +207,7 @@ pub(crate) fn why_unreachable(world: &World, machine: &MachineId, task: &TaskId)
 pub(crate) fn forget(world: &World, machine: &MachineId) {
     let contacts = world.part::<Contacts>();
     locked(&contacts.openings).remove(machine);
+    locked(&contacts.clusters).remove(machine);
     locked(&contacts.asked).retain(|id, known| keep_or_end(id.machine != *machine, known));
 }
 
@@ -188,8 +229,8 @@ fn keep_or_end(is_kept: bool, known: &Asked) -> bool {
 #[derive(Default)]
 pub(crate) struct CutOff(pub(crate) Mutex<std::collections::HashSet<MachineId>>);
 
-/// The machine with what is known of the contact. Of containers, one that runs tells that the machine can be used, and
-/// what is wrong with a single one tells nothing of the machine.
+/// The machine with what is known of the contact. Of containers and jobs, one that runs tells that the machine can be used,
+/// and what is wrong with a single one tells nothing of the machine.
 pub(crate) fn with_contact(world: &World, machine: Machine) -> Machine {
     #[cfg(test)]
     if locked(&world.part::<CutOff>().0).contains(&machine.id) {
@@ -197,9 +238,9 @@ pub(crate) fn with_contact(world: &World, machine: Machine) -> Machine {
         return Machine { contact, contact_since: Some(Timestamp(0)), ..machine };
     }
     let all = all_known(world, &machine.id).into_iter().map(|known| known.link.contact().borrow().clone());
-    // A connection that ended with no reason yet is one of a single container, too.
+    // A connection that ended with no reason yet is one of a single container or job, too.
     let is_of_one = |fault: &Fault| {
-        fault.is_of_one_task() || machine.container.is_some() && matches!(fault, Fault::Ended { .. })
+        fault.is_of_one_task() || machine.kind.is_of_tasks() && matches!(fault, Fault::Ended { .. })
     };
     let rank = |contact: &Contact| match contact {
         Contact::Unreachable { fault, .. } if is_of_one(fault) => 0,

@@ -1,23 +1,20 @@
 //! Which keeper is asked on behalf of a task.
 
 use forge_model::ids::{MachineId, TaskId};
-use forge_model::machine::{Machine, MachineKind};
+use forge_model::machine::Machine;
 
 /// Which keeper is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KeeperId {
     pub machine: MachineId,
-    /// The task whose container it is in; none where the machine has one keeper for all.
+    /// The task whose container or job it is in; none where the machine has one keeper for all.
     pub task: Option<TaskId>,
 }
 
 impl KeeperId {
     /// That of a task on a machine.
     pub(crate) fn of(machine: &Machine, task: &TaskId) -> Self {
-        let task = match machine.kind {
-            MachineKind::Ssh => None,
-            MachineKind::Container => Some(task.clone()),
-        };
+        let task = machine.kind.is_of_tasks().then(|| task.clone());
         Self { machine: machine.id.clone(), task }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod asked;
 pub(crate) mod configured;
 pub(crate) mod contacts;
 pub(crate) mod given_up;
+pub(crate) mod jobs;
 pub(crate) mod keeper_id;
 pub(crate) mod left_there;
 
@@ -20,6 +21,7 @@ use std::{
 
 use forge_exec::{SandboxSupport, Variables, sandbox_support};
 use forge_keeper::{FarTree, Keeper, McpProgram, Pause, Provided, RunState, TransferError, far_worktree};
+use forge_machines::{Fault, SlurmFault};
 use forge_model::ids::{MachineId, ProjectId, TaskId};
 use forge_model::machine::Machine;
 use forge_model::workspace::Workspace;
@@ -31,7 +33,7 @@ use crate::{
     error::Result,
 };
 
-use asked::{Asked, Layout};
+use asked::{Asked, Layout, Own};
 
 /// The variable that names the user's repository.
 const REPO_PATH: &str = "FORGE_REPO_PATH";
@@ -136,6 +138,14 @@ impl Location {
             (Ok(rest), _) => there.worktree().join(rest).components().collect(),
             (_, Ok(rest)) => beside(rest),
             _ => here.to_owned(),
+        }
+    }
+
+    /// Fires when the task leaves the machine: what runs there is waited for no more.
+    pub(crate) fn given_up(&self) -> Option<&CancellationToken> {
+        match self {
+            Self::Here => None,
+            Self::There(there) => Some(&there.given_up),
         }
     }
 
@@ -253,13 +263,13 @@ impl There {
         Ok(self.reached(world, cancel, end).await?.is_some())
     }
 
-    /// The most memory of the task's container, in MiB; none without a limit.
+    /// The most memory of the task's container or job, in MiB; none where that is not known.
     pub(crate) fn memory_mb(&self) -> Option<u32> {
-        self.asked.container.as_ref()?.memory_mb()
+        self.asked.own.as_ref()?.memory_mb()
     }
 
-    /// How often something in the task's container was killed since it took too much memory; none where that is not
-    /// known.
+    /// How often something in the task's container or job was killed since it took too much memory; none where that is
+    /// not known.
     pub(crate) async fn memory_kills(&self) -> Option<u64> {
         self.asked.link.memory_kills().await.ok().flatten()
     }
@@ -273,7 +283,7 @@ impl There {
         world: &World,
         cancel: &CancellationToken,
     ) -> Result<Option<Vec<String>>> {
-        let Some(container) = &self.asked.container else { return Ok(Some(Vec::new())) };
+        let Some(Own::Container(container)) = &self.asked.own else { return Ok(Some(Vec::new())) };
         let unreachable = |fault| TransferError::Unreachable(std::io::Error::other(fault));
         let ask = || async { container.after_create().await.map_err(unreachable) };
         self.reached(world, cancel, ask).await
@@ -350,7 +360,12 @@ pub(crate) fn stopping() -> EngineError {
 pub(crate) fn require_reachable(world: &World, workspace: &Workspace) -> Result<()> {
     let machine = workspace.machine_id.as_ref();
     let asked = machine.and_then(|id| contacts::known_of(world, id, &workspace.task_id));
-    if asked.is_some_and(|asked| asked.is_unreachable()) {
+    let fault = asked.and_then(|asked| asked.fault());
+    // A job that has not begun has nothing that could be stopped.
+    let has_begun = |fault: &Fault| {
+        !matches!(fault, Fault::Slurm(SlurmFault::Waiting { .. })) || lent_folders::is_there(workspace)
+    };
+    if fault.as_ref().is_some_and(has_begun) {
         let message = "its machine cannot be reached: wait for it, or give it up";
         return Err(EngineError::conflict(crate::ConflictCode::InUse, message));
     }
@@ -423,8 +438,8 @@ pub(crate) async fn location_of(
     }))))
 }
 
-/// What is to be known of where a task's programs run. Its container is made there, unless its worktree is in one: that
-/// went with it.
+/// What is to be known of where a task's programs run. Its container or job is made there, unless its worktree is in one:
+/// that went with it.
 async fn laid_out(
     world: &World,
     machine: &Machine,
@@ -434,10 +449,10 @@ async fn laid_out(
     stop: Stop<'_>,
 ) -> Result<Option<Layout>> {
     let find = || asked.layout(&workspace.task_id, project);
-    if asked.container.is_none() || lent_folders::is_there(workspace) {
+    if asked.own.is_none() || lent_folders::is_there(workspace) {
         return reached(world, (&machine.name, asked), stop, find).await;
     }
-    // Whoever clears up removes no container that is made now.
+    // Whoever clears up removes nothing that is made now.
     let _turn = contacts::turn(world, &asked.id).await;
     if asked.over.is_cancelled() {
         return std::future::pending().await;

@@ -18,6 +18,7 @@ fn machine(name: &str, own: &[&str], runs: u32, cap: Option<u32>) -> Candidate {
         kind: MachineKind::Ssh,
         ssh: Some(ssh),
         container: None,
+        slurm: None,
         root: DEFAULT_ROOT.to_owned(),
         labels: labels(own),
         caps: MachineCaps { runs: cap },
