@@ -234,9 +234,12 @@ async fn taken_port_is_reported_before_work_begins() -> Result<()> {
 fn settings_are_shown_and_set_with_and_without_a_running_engine() -> Result<()> {
     let sandbox = Folder::new()?;
     let shown = sandbox.run(&["settings", "show"])?;
-    assert_eq!(shown.stdout, "SETTING         VALUE\norphan_minutes  30\nservices_max    4\n");
+    assert_eq!(
+        shown.stdout,
+        "SETTING          VALUE\norphan_minutes   30\nservices_max     4\nterminal_remote  0\n"
+    );
     let set = sandbox.json(&["settings", "set", "orphan_minutes", "10"])?;
-    assert_eq!(set, json!({ "orphan_minutes": 10, "services_max": 4 }));
+    assert_eq!(set, json!({ "orphan_minutes": 10, "services_max": 4, "terminal_remote": false }));
     let _server = sandbox.serve()?;
     assert_eq!(sandbox.json(&["settings", "show"])?, set);
     let refused = sandbox.run(&["settings", "set", "orphan_minutes", "10081"])?;

@@ -23,5 +23,6 @@ mod routes;
 mod service;
 mod socket;
 mod storage;
+mod terminals;
 mod trust;
 mod validate_cli;

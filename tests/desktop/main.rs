@@ -14,5 +14,6 @@ mod process;
 mod remote;
 mod review;
 mod scripted;
+mod terminal;
 mod validate;
 mod worktrees;

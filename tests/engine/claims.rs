@@ -59,6 +59,7 @@ async fn move_to(board: &Board, task: &TaskId, to: &str) -> Result<()> {
         reason: None,
         wait: Some(Wait::None),
         if_locked: None,
+        end_terminals: None,
     };
     board.call_at_version(TaskTransition, task, transition).await.map(drop)
 }

@@ -52,6 +52,7 @@ mod services;
 mod settings;
 mod ssh_server;
 mod subtasks;
+mod terminals;
 mod tools_on_machines;
 mod trust;
 mod typed_secrets;

@@ -17,6 +17,7 @@ mod races;
 mod scenario;
 mod services;
 mod subtasks;
+mod terminals;
 mod trust;
 mod validate;
 mod worktrees;

@@ -288,6 +288,8 @@ export type AppSettings = {
 	orphan_minutes: number,
 	/**  How many services of tasks may run at once. */
 	services_max: number,
+	/**  Whether terminals of tasks are offered over HTTP; at the window they always are. */
+	terminal_remote: boolean,
 };
 
 /**  A question of an agent. */
@@ -721,6 +723,14 @@ export type ClientConfig = {
 	command: string | null,
 	/**  The variable that must hold the token when the client starts; null where none is read. */
 	token_variable: string | null,
+};
+
+/**  A terminal to close. */
+export type CloseTerminal = {
+	/**  The terminal. */
+	terminal_id: TerminalId,
+	/**  Whether to end a program that runs in it; refused with `terminal_busy` otherwise. */
+	end_program?: boolean | null,
 };
 
 /**  A column of the board. */
@@ -1525,6 +1535,8 @@ export type DeleteProject = {
 	project_id: ProjectId,
 	/**  The project's name, as confirmation. */
 	confirm: string,
+	/**  Whether to end programs that run in its tasks' terminals; refused with `terminal_busy` otherwise. */
+	end_terminals?: boolean | null,
 };
 
 /**  A task to delete. */
@@ -1533,6 +1545,8 @@ export type DeleteTask = {
 	task_id: TaskId,
 	/**  The task's version, as read. */
 	version?: number | null,
+	/**  Whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise. */
+	end_terminals?: boolean | null,
 };
 
 /**  One commit of a task. */
@@ -2682,6 +2696,14 @@ export type LayerKind =
 /**  What this one run is about. */
 "now";
 
+/**  A task whose worktree is to go. */
+export type LeaveWorktree = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise. */
+	end_terminals?: boolean | null,
+};
+
 /**  Something that the project has learned. */
 export type Lesson = {
 	/**  Its file in the repository. */
@@ -3285,6 +3307,11 @@ export type MoveTask = {
 	reason?: string | null,
 	/**  Whether the answer waits for the steps that follow. */
 	wait?: Wait | null,
+	/**
+	 *  Whether to end programs that run in the task's terminals when it is closed; refused with `terminal_busy`
+	 *  otherwise.
+	 */
+	end_terminals?: boolean | null,
 };
 
 /**  The states to which a person may move a task. */
@@ -3404,6 +3431,16 @@ export type OnLock =
 "wait" | 
 /**  It is refused with `workspace_locked`. */
 "reject";
+
+/**  A terminal to open. */
+export type OpenTerminal = {
+	/**  The task in whose worktree its shell runs. */
+	task_id: TaskId,
+	/**  Characters in a line, 1 to 1000; 80 when absent. */
+	columns?: number | null,
+	/**  Lines, 1 to 1000; 24 when absent. */
+	rows?: number | null,
+};
 
 /**  A folder under the workspace root that belongs to no task. */
 export type OrphanFolder = {
@@ -4075,6 +4112,18 @@ export type ReadTaskLog = {
 	limit?: number | null,
 };
 
+/**  Where to read on in a terminal. */
+export type ReadTerminal = {
+	/**  The terminal. */
+	terminal_id: TerminalId,
+	/**  The offset to read from, `next` of the last answer; the beginning of what is kept when absent. */
+	from?: number | null,
+	/**  `generation` of the last answer. */
+	generation?: string | null,
+	/**  How many milliseconds to wait for output where there is none yet, at most 30000; 20000 when absent. */
+	wait_ms?: number | null,
+};
+
 /**  What to do next. */
 export type Recommendation = 
 /**  It is good: go on. */
@@ -4118,6 +4167,16 @@ export type RepositoryFileChange = {
 export type RepositoryState = {
 	/**  The difference; null if there is none, or if no agent has run there. */
 	difference: RepositoryDifference | null,
+};
+
+/**  Another size of a terminal. */
+export type ResizeTerminal = {
+	/**  The terminal. */
+	terminal_id: TerminalId,
+	/**  Characters in a line, 1 to 1000. */
+	columns: number,
+	/**  Lines, 1 to 1000. */
+	rows: number,
 };
 
 /**  A backup to restore. */
@@ -5007,6 +5066,11 @@ export type TakeOffer = {
 	commit?: string | null,
 	/**  Whether the answer waits for the steps that follow. */
 	wait?: Wait | null,
+	/**
+	 *  With `cancel`, `restart` and `reset_workspace`: whether to end programs that run in the task's terminals; refused
+	 *  with `terminal_busy` otherwise.
+	 */
+	end_terminals?: boolean | null,
 };
 
 /**  Suggested services to add. */
@@ -5216,6 +5280,53 @@ export type TaskStateConfig = {
 	retry_budgets?: RetryBudgets,
 };
 
+/**  A shell in a task's worktree. */
+export type Terminal = {
+	/**  Its id. */
+	id: TerminalId,
+	/**  The task in whose worktree it runs. */
+	task_id: TaskId,
+	/**  The task's project. */
+	project_id: ProjectId,
+	/**  Its name. */
+	title: string,
+	/**  Who opened it. */
+	opened_by: string,
+	/**  When it was opened. */
+	opened_at: string,
+	/**  When it ended; null while it runs. */
+	ended_at: string | null,
+	/**  The exit code of its shell, when that ended by itself with one. */
+	exit_code: number | null,
+	/**  Why it ended, in a sentence; null while it runs. */
+	reason: string | null,
+};
+
+/**  One terminal of a task. */
+export type TerminalId = string;
+
+/**  Something that a terminal printed. */
+export type TerminalOutput = {
+	/**
+	 *  Names the count that offsets belong to. Another one than before: what was read is to be forgotten, since
+	 *  everything that is kept is told again.
+	 */
+	generation: string,
+	/**  The offset of the first byte: a later one than was asked for where that is not kept any more. */
+	from: number,
+	/**  The bytes, in Base64; empty when none came in time. */
+	bytes: string,
+	/**  The offset behind the last byte, from which to read on. */
+	next: number,
+	/**
+	 *  The offset behind all that it had printed: where whoever begins to read finds that which was printed before, and
+	 *  which the programs in it were answered already, at its end.
+	 */
+	end: number,
+	/**  Whether it has ended, and this was all. */
+	ended: boolean,
+};
+
 /**  A lifecycle hook to test. */
 export type TestHook = {
 	/**  The project. */
@@ -5308,6 +5419,11 @@ export type TransitionTask = {
 	wait?: Wait | null,
 	/**  What to do while the worktree is in use. */
 	if_locked?: OnLock | null,
+	/**
+	 *  Whether to end programs that run in the task's terminals when it is closed; refused with `terminal_busy`
+	 *  otherwise.
+	 */
+	end_terminals?: boolean | null,
 };
 
 /**  A declared move. */
@@ -5394,6 +5510,14 @@ export type TrustedContent = {
 	sha256?: string | null,
 };
 
+/**  Something to type. */
+export type TypeToTerminal = {
+	/**  The terminal. */
+	terminal_id: TerminalId,
+	/**  The bytes, in Base64; at most 1 MiB. */
+	bytes: string,
+};
+
 /**  What could not be read of a pull request, and why. The rest of it is complete all the same. */
 export type Unread = {
 	/**  What: "check runs", "reviews". */
@@ -5422,6 +5546,8 @@ export type UpdateAppSettings = {
 	orphan_minutes?: number | null,
 	/**  How many services of tasks may run at once, 1 to 64. */
 	services_max?: number | null,
+	/**  Whether terminals of tasks are offered over HTTP. */
+	terminal_remote?: boolean | null,
 };
 
 /**  Changes to a comment. */
@@ -5954,7 +6080,7 @@ export interface Operations {
   doors_token_renew: { input: Empty; output: AccessToken };
   /** Settings of Forge as a whole. */
   settings_get: { input: Empty; output: AppSettings };
-  /** Sets how long agents keep running while Forge is not, and how many services run at once. */
+  /** Sets how long agents keep running while Forge is not, how many services run at once, and whether terminals are offered over HTTP. */
   settings_update: { input: UpdateAppSettings; output: AppSettings };
   /** All projects, by name. */
   project_list: { input: Empty; output: Page<Project> };
@@ -6222,6 +6348,18 @@ export interface Operations {
   project_services_take: { input: TakeServices; output: Done };
   /** Stops a service of the task, or all of them. */
   service_stop: { input: StopService; output: Page<TaskService> };
+  /** Terminals of a task, oldest first. */
+  terminal_list: { input: TaskPath; output: Page<Terminal> };
+  /** Opens a terminal in the task's worktree. */
+  terminal_open: { input: OpenTerminal; output: Terminal };
+  /** What a terminal printed from an offset on; waits for it where there is nothing yet. */
+  terminal_stream: { input: ReadTerminal; output: TerminalOutput };
+  /** Types to a terminal. */
+  terminal_input: { input: TypeToTerminal; output: Done };
+  /** Changes the size of a terminal. */
+  terminal_resize: { input: ResizeTerminal; output: Done };
+  /** Closes a terminal and ends what runs in it. */
+  terminal_close: { input: CloseTerminal; output: Done };
   /** All worktrees. */
   workspace_list: { input: Empty; output: Page<WorkspaceView> };
   /** Disk usage of the worktrees, by project. */
@@ -6235,7 +6373,7 @@ export interface Operations {
   /** Creates a task for an orphaned worktree. */
   orphan_adopt: { input: AdoptOrphan; output: Task };
   /** Removes a closed task's worktree now. */
-  workspace_remove: { input: TaskPath; output: Workspace };
+  workspace_remove: { input: LeaveWorktree; output: Workspace };
   /** Keeps a closed task's worktree until it is removed by hand. */
   workspace_keep: { input: TaskPath; output: Workspace };
   /** The latest workspace of a task. */
@@ -6243,7 +6381,7 @@ export interface Operations {
   /** Where the files of a task are that its programs work on now. */
   task_place: { input: TaskPath; output: WorkspacePlace };
   /** Replaces the worktree with a fresh one, after a backup. */
-  workspace_reset: { input: TaskPath; output: Workspace };
+  workspace_reset: { input: LeaveWorktree; output: Workspace };
   /** Worktree backups of a task. */
   task_backups: { input: TaskPath; output: Page<WorkspaceBackup> };
   /** Restores a backup into the worktree. */
@@ -6356,6 +6494,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   service_list: () => ["services"],
   task_services: (input) => [`task:${input.task_id}`, "projects"],
   project_service_offers: () => ["projects"],
+  terminal_list: (input) => [`task:${input.task_id}`],
   workspace_list: () => ["workspaces"],
   workspace_disk: () => ["workspaces"],
   workspace_orphans: () => ["workspaces"],

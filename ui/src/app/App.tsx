@@ -1,10 +1,12 @@
 import { QueryClientProvider, type QueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useMemo } from "react";
 import { followChanges } from "#ui/api/changes.ts";
 import { ToastHost } from "#ui/components/Toast.tsx";
 import { TooltipProvider } from "#ui/components/Tooltip.tsx";
 import type { Platform } from "#ui/platform/types.ts";
 import { PlatformProvider } from "#ui/platform/PlatformContext.tsx";
+import { askingHost } from "#ui/domain/closing/endTerminals.ts";
+import { TerminalQuestion } from "#ui/domain/closing/TerminalQuestion.tsx";
 import { followEngine } from "#ui/domain/engine/engine.ts";
 import { showOverlay } from "#ui/store/overlays.ts";
 import { RowsContext } from "#ui/components/rows.ts";
@@ -22,6 +24,7 @@ export interface AppProps {
 /** Everything the screens stand on: the host, the cache that follows its changes, theme, keys. */
 export function App({ platform, queryClient }: AppProps) {
   const rows = useRowLooks();
+  const host = useMemo(() => askingHost(platform), [platform]);
   useEffect(() => followChanges(queryClient, platform.onChanges), [queryClient, platform]);
   useEffect(
     () =>
@@ -44,12 +47,13 @@ export function App({ platform, queryClient }: AppProps) {
   }, [platform]);
 
   return (
-    <PlatformProvider platform={platform}>
+    <PlatformProvider platform={host}>
       <QueryClientProvider client={queryClient}>
         <RowsContext value={rows}>
           <TooltipProvider>
             <ToastHost>
               <AppShell />
+              <TerminalQuestion />
             </ToastHost>
           </TooltipProvider>
         </RowsContext>

@@ -28,6 +28,8 @@ export interface Preferences {
   /** Changes are read one file at a time instead of in one scroll. */
   readonly diffOneFile: boolean;
   readonly diffStyle: "unified" | "split";
+  /** Terminals tell a screen reader what they show. */
+  readonly terminalScreenReader: boolean;
 }
 
 const defaults: Preferences = {
@@ -41,6 +43,7 @@ const defaults: Preferences = {
   foldedColumns: {},
   diffOneFile: false,
   diffStyle: "unified",
+  terminalScreenReader: false,
 };
 
 export const preferences = createStore<Preferences>()(

@@ -36,6 +36,7 @@ use forge_model::{
     service::{Service, ServiceOffer, TaskService},
     storage::Backup,
     task::Task,
+    terminal::{Terminal, TerminalOutput},
     transition::Transition,
     trust::TrustListing,
     validate::{IterationState, LogEvents, ValidateInput, ValidateReport},
@@ -51,7 +52,7 @@ use crate::{
     ops::{
         Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
         executions, fixes, folders, hooks, knowledge, machines, merges, notifications, projects, races,
-        reviews, services, settings, storage, system, tasks, teaching, trust, validate, workflows,
+        reviews, services, settings, storage, system, tasks, teaching, terminals, trust, validate, workflows,
         workspaces,
     },
 };
@@ -131,7 +132,7 @@ table! {
     DoorsTokenRenew(Empty) -> access::AccessToken = ("doors_token_renew", Post, "/doors/token", "Renews the access token; the old one stops working.", access::renew_token);
 
     SettingsGet(Empty) -> settings::AppSettings = ("settings_get", Get, "/settings", "Settings of Forge as a whole.", settings::get).provides(&["settings"]);
-    SettingsUpdate(settings::UpdateAppSettings) -> settings::AppSettings = ("settings_update", Patch, "/settings", "Sets how long agents keep running while Forge is not, and how many services run at once.", settings::update);
+    SettingsUpdate(settings::UpdateAppSettings) -> settings::AppSettings = ("settings_update", Patch, "/settings", "Sets how long agents keep running while Forge is not, how many services run at once, and whether terminals are offered over HTTP.", settings::update);
 
     ProjectList(Empty) -> Page<Project> = ("project_list", Get, "/projects", "All projects, by name.", projects::list).provides(&["projects"]).paged();
     ProjectCreate(projects::CreateProject) -> Project = ("project_create", Post, "/projects", "Adds a repository.", projects::create).created();
@@ -278,17 +279,24 @@ table! {
     ProjectServicesTake(services::TakeServices) -> Done = ("project_services_take", Post, "/projects/{project_id}/services/take", "Adds suggested services to the project; none is started.", services::take);
     ServiceStop(services::StopService) -> Page<TaskService> = ("service_stop", Post, "/tasks/{task_id}/services/stop", "Stops a service of the task, or all of them.", services::stop).paged();
 
+    TerminalList(TaskPath) -> Page<Terminal> = ("terminal_list", Get, "/tasks/{task_id}/terminals", "Terminals of a task, oldest first.", terminals::list).provides(&["task:{task_id}"]).paged();
+    TerminalOpen(terminals::OpenTerminal) -> Terminal = ("terminal_open", Post, "/tasks/{task_id}/terminals", "Opens a terminal in the task's worktree.", terminals::open).created();
+    TerminalStream(terminals::ReadTerminal) -> TerminalOutput = ("terminal_stream", Get, "/terminals/{terminal_id}/stream", "What a terminal printed from an offset on; waits for it where there is nothing yet.", terminals::read).ends_with_caller();
+    TerminalInput(terminals::TypeToTerminal) -> Done = ("terminal_input", Post, "/terminals/{terminal_id}/input", "Types to a terminal.", terminals::write);
+    TerminalResize(terminals::ResizeTerminal) -> Done = ("terminal_resize", Post, "/terminals/{terminal_id}/resize", "Changes the size of a terminal.", terminals::resize);
+    TerminalClose(terminals::CloseTerminal) -> Done = ("terminal_close", Delete, "/terminals/{terminal_id}", "Closes a terminal and ends what runs in it.", terminals::close);
+
     WorkspaceList(Empty) -> Page<WorkspaceView> = ("workspace_list", Get, "/workspaces", "All worktrees.", workspaces::list).provides(&["workspaces"]).paged();
     WorkspaceDisk(Empty) -> Page<ProjectDisk> = ("workspace_disk", Get, "/workspaces/disk", "Disk usage of the worktrees, by project.", workspaces::disk).provides(&["workspaces"]).paged();
     WorkspaceMeasure(Empty) -> Done = ("workspace_measure", Post, "/workspaces/measure", "Measures the disk usage of all worktrees.", workspaces::measure);
     WorkspaceOrphans(Empty) -> Page<OrphanFolder> = ("workspace_orphans", Get, "/workspaces/orphans", "Folders in the workspace folder that belong to no task.", workspaces::orphans).provides(&["workspaces"]).paged();
     OrphanReclaim(workspaces::OrphanPath) -> Done = ("orphan_reclaim", Post, "/workspaces/orphans/reclaim", "Removes an orphaned folder after a backup.", workspaces::reclaim);
     OrphanAdopt(workspaces::AdoptOrphan) -> Task = ("orphan_adopt", Post, "/workspaces/orphans/adopt", "Creates a task for an orphaned worktree.", workspaces::adopt).created();
-    WorkspaceRemove(TaskPath) -> Workspace = ("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove);
+    WorkspaceRemove(workspaces::LeaveWorktree) -> Workspace = ("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove);
     WorkspaceKeep(TaskPath) -> Workspace = ("workspace_keep", Post, "/tasks/{task_id}/workspace/keep", "Keeps a closed task's worktree until it is removed by hand.", workspaces::keep);
     TaskWorkspace(TaskPath) -> Workspace = ("task_workspace", Get, "/tasks/{task_id}/workspace", "The latest workspace of a task.", workspaces::get).provides(&["task:{task_id}"]);
     TaskPlace(TaskPath) -> WorkspacePlace = ("task_place", Get, "/tasks/{task_id}/workspace/place", "Where the files of a task are that its programs work on now.", workspaces::place);
-    WorkspaceReset(TaskPath) -> Workspace = ("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "Replaces the worktree with a fresh one, after a backup.", workspaces::reset);
+    WorkspaceReset(workspaces::LeaveWorktree) -> Workspace = ("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "Replaces the worktree with a fresh one, after a backup.", workspaces::reset);
     TaskBackups(TaskPath) -> Page<WorkspaceBackup> = ("task_backups", Get, "/tasks/{task_id}/backups", "Worktree backups of a task.", workspaces::backups).provides(&["task:{task_id}"]).paged();
     BackupRestore(workspaces::RestoreBackup) -> Done = ("backup_restore", Post, "/tasks/{task_id}/backups/restore", "Restores a backup into the worktree.", workspaces::restore);
     TaskChanges(changes::ReadChanges) -> changes::Changes = ("task_changes", Get, "/tasks/{task_id}/diff", "Changed files of a task, with their lines.", changes::read).provides(&["diff:{task_id}"]);

@@ -23,6 +23,7 @@ pub mod storage;
 pub mod system;
 pub mod tasks;
 pub mod teaching;
+pub mod terminals;
 pub mod trust;
 pub mod validate;
 pub mod workflows;

@@ -359,6 +359,16 @@ mod tests {
     }
 
     #[test]
+    fn terminals_are_closed_to_runs() {
+        let of_terminals = |operation: &&crate::Operation| operation.name.starts_with("terminal_");
+        let all: Vec<_> = crate::operations().iter().filter(of_terminals).collect();
+        assert_eq!(all.len(), 6);
+        for operation in all {
+            assert_eq!(rule_of(operation.name), None, "{}", operation.name);
+        }
+    }
+
+    #[test]
     fn planner_and_reviewer_run_no_commands() {
         for role in [ExecutionRole::Planner, ExecutionRole::Reviewer, ExecutionRole::Drafter] {
             assert!(refusal(role, &["npm test"], &["npm test"]).is_some(), "{role}");

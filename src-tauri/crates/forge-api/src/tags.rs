@@ -81,6 +81,7 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
         | E::MergeConflict
         | E::TransitionGuardRejected
         | E::TransitionEffectFailed
+        | E::TerminalChanged
         | E::EventsResync => &[],
     };
     tags.extend(more.iter().map(|tag| (*tag).to_owned()));

@@ -18,7 +18,7 @@ pub(crate) use agent::{Agent, AgentScores, EditAgent, ScoresBy};
 pub(crate) use machine::{EditMachine, Machine};
 pub(crate) use more::{By, Cost, Fix, FixRef, Hook, Knowledge, Race, Run, Workflow, Worktree};
 pub(crate) use project::{EditProject, Project, Trust, WorkMode};
-pub(crate) use task::{ClosedRef, CreateTask, EditTask, Task, TaskRef, Wait};
+pub(crate) use task::{ClosedRef, CreateTask, EditTask, Task, TaskRef, TerminalChoice, Wait};
 
 /// Forge: a board for work done by AI coding agents, without its window.
 #[derive(Debug, Parser)]
@@ -176,6 +176,9 @@ pub(crate) enum Setting {
     /// Services of tasks that may run at once, 1 to 64
     #[value(name = "services_max")]
     ServicesMax,
+    /// Whether terminals of tasks are offered over HTTP: 1 or 0
+    #[value(name = "terminal_remote")]
+    TerminalRemote,
 }
 
 #[derive(Debug, Subcommand)]
@@ -325,6 +328,7 @@ impl Command {
                 | Task::Delete { .. }
                 | Task::Stop { .. }
                 | Task::Services(_)
+                | Task::Terminal { .. }
                 | Task::Log { .. } => Work::Nothing,
             },
         }

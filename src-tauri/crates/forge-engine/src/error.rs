@@ -62,6 +62,11 @@ pub enum ConflictCode {
     TrustChanged,
     ServiceElsewhere,
     ServicesFull,
+    TerminalAway,
+    TerminalBusy,
+    TerminalElsewhere,
+    TerminalEnded,
+    TerminalsFull,
 }
 
 impl ConflictCode {
@@ -112,6 +117,11 @@ impl ConflictCode {
             Self::TrustChanged => "trust_changed",
             Self::ServiceElsewhere => "service_elsewhere",
             Self::ServicesFull => "services_full",
+            Self::TerminalAway => "terminal_away",
+            Self::TerminalBusy => "terminal_busy",
+            Self::TerminalElsewhere => "terminal_elsewhere",
+            Self::TerminalEnded => "terminal_ended",
+            Self::TerminalsFull => "terminals_full",
         }
     }
 }

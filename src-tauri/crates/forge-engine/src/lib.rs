@@ -7,7 +7,7 @@
 //!
 //! [`core`] is what every feature builds on: transitions, the step runner, workers, guards. Each feature has a
 //! folder: `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`,
-//! `cost`, `validate`, `trust`, `project`, `machine`, `service`, `storage`, and `read` for queries. Most have commands in `command.rs` and
+//! `cost`, `validate`, `trust`, `project`, `machine`, `service`, `terminal`, `storage`, and `read` for queries. Most have commands in `command.rs` and
 //! effects in `step.rs`. Above them, `task` has the commands about one task, [`registry`] names the function that
 //! runs each step, and [`recovery`] begins. Code is functions that take the [`World`], or a `Cx` where they only
 //! decide; the methods of [`Engine`] in `face` are its public interface.
@@ -52,6 +52,7 @@ mod start;
 mod storage;
 mod subtask;
 mod task;
+mod terminal;
 mod trust;
 #[cfg(feature = "validate")]
 mod validate;

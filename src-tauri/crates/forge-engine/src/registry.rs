@@ -21,7 +21,7 @@ use crate::{
         self, own_steps,
         world::features::{Features, Guard, Moments, StepSpec, Steps},
     },
-    cost, hook, machine, merge, pull_request, review, run, service, subtask, trust, workspace,
+    cost, hook, machine, merge, pull_request, review, run, service, subtask, terminal, trust, workspace,
 };
 
 /// Everything that the core is given.
@@ -53,6 +53,7 @@ fn moments() -> Moments {
     cost::contribution::contribute(&mut moments);
     hook::contribution::contribute(&mut moments);
     service::contribution::contribute(&mut moments);
+    terminal::contribution::contribute(&mut moments);
     merge::contribution::contribute(&mut moments);
     pull_request::contribution::contribute(&mut moments);
     #[cfg(feature = "race")]

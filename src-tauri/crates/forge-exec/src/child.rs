@@ -12,14 +12,14 @@ use std::{
 };
 
 use tokio::{
-    io::AsyncWriteExt,
-    process::{Child, ChildStdin},
+    io::{AsyncWrite, AsyncWriteExt},
+    process::Child,
     runtime::Handle,
     time::Instant,
 };
 
 use crate::error::ExecError;
-use crate::group::{Group, lead_group, lead_group_without_terminal};
+use crate::group::{Group, lead_group, lead_group_without_terminal, lead_session_in_terminal};
 use crate::process::is_executable;
 use crate::sandbox::{Confinement, SandboxError};
 use crate::{Command, MARKER_VARIABLE, Marker, Stdin, Stdout, find_program};
@@ -27,8 +27,25 @@ use crate::{Command, MARKER_VARIABLE, Marker, Stdin, Stdout, find_program};
 /// The search path of programs.
 const PATH: &str = "PATH";
 
-/// Starts a program. What it is given of pipes is taken from the description, and closed here.
+/// Starts a program with pipes. What it is given of pipes is taken from the description, and closed here.
 pub(crate) async fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) -> Result<Child, ExecError> {
+    let stdin = match &command.stdin {
+        Stdin::Null => Stdio::null(),
+        Stdin::Bytes(_) | Stdin::Stream(_) => Stdio::piped(),
+    };
+    let stdout = match std::mem::take(&mut command.stdout) {
+        Stdout::Read => Stdio::piped(),
+        Stdout::Pipe(pipe) => pipe.into(),
+    };
+    spawn_with(command, marker, [stdin, stdout, Stdio::piped()]).await
+}
+
+/// Starts a program with what it reads from, prints to, and prints errors to.
+pub(crate) async fn spawn_with<M>(
+    command: &Command<M>,
+    marker: Option<&Marker>,
+    [stdin, stdout, stderr]: [Stdio; 3],
+) -> Result<Child, ExecError> {
     let confinement = confinement(command).await?;
     let file = located(command);
     let mut builder = tokio::process::Command::new(&file);
@@ -43,17 +60,11 @@ pub(crate) async fn spawn<M>(command: &mut Command<M>, marker: Option<&Marker>) 
     if let Some(marker) = marker {
         builder.env(MARKER_VARIABLE, &marker.0);
     }
-    let stdin = match &command.stdin {
-        Stdin::Null => Stdio::null(),
-        Stdin::Bytes(_) | Stdin::Stream(_) => Stdio::piped(),
-    };
-    let stdout = match std::mem::take(&mut command.stdout) {
-        Stdout::Read => Stdio::piped(),
-        Stdout::Pipe(pipe) => pipe.into(),
-    };
-    builder.stdin(stdin).stdout(stdout).stderr(Stdio::piped());
+    builder.stdin(stdin).stdout(stdout).stderr(stderr);
     builder.kill_on_drop(true);
-    if command.without_terminal {
+    if command.terminal.is_some() {
+        lead_session_in_terminal(&mut builder);
+    } else if command.without_terminal {
         lead_group_without_terminal(&mut builder);
     } else {
         lead_group(&mut builder);
@@ -139,7 +150,7 @@ fn needs_a_shell(file: &Path) -> bool {
 }
 
 /// Writes the child's input. A child that does not read what it is given is no error.
-pub(crate) async fn feed(pipe: Option<ChildStdin>, stdin: Stdin) {
+pub(crate) async fn feed(pipe: Option<impl AsyncWrite + Unpin>, stdin: Stdin) {
     let Some(mut pipe) = pipe else { return };
     match stdin {
         Stdin::Null => {}
@@ -156,14 +167,14 @@ pub(crate) async fn feed(pipe: Option<ChildStdin>, stdin: Stdin) {
     }
 }
 
-/// Asks the whole group to end, then kills it. Returns how the leader ended, and what is left of the grace.
+/// Asks the whole group to end, in the way that its programs heed, then kills it. Returns how the leader ended, and what is left of the grace.
 pub(crate) async fn escalate(
     child: &mut Child,
-    group: Group,
+    (group, ask): (Group, fn(Group)),
     grace: Duration,
 ) -> io::Result<(ExitStatus, Duration)> {
     let asked = Instant::now();
-    group.ask();
+    ask(group);
     if let Ok(status) = tokio::time::timeout(grace, child.wait()).await {
         return Ok((status?, grace.saturating_sub(asked.elapsed())));
     }

@@ -172,7 +172,7 @@ impl Leader {
         if self.stage == Stage::Running {
             self.stage = Stage::Ending;
         }
-        let left = match escalate(child, self.group, self.grace).await {
+        let left = match escalate(child, (self.group, Group::ask), self.grace).await {
             Ok((_, left)) => left,
             Err(error) => {
                 tracing::warn!(%error, "failed to wait for a program that was given up");

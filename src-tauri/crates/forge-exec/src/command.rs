@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use crate::marker::Marker;
-use crate::{Sandbox, Variables};
+use crate::{Sandbox, Terminal, Variables};
 
 /// How long a child has between the gentle signal and the kill, unless said otherwise.
 const DEFAULT_GRACE: Duration = Duration::from_secs(5);
@@ -65,6 +65,8 @@ pub struct Command<M = Marker> {
     pub stdin: Stdin,
     /// Where what it prints goes.
     pub stdout: Stdout,
+    /// The terminal that it reads from and prints to, instead of pipes; for [`run`](crate::run()) alone.
+    pub terminal: Option<Terminal>,
     /// Whether it has no terminal that anybody could be asked on, even where the engine has one.
     pub without_terminal: bool,
     /// How long it may run before it is stopped.
@@ -114,6 +116,7 @@ impl<M> Command<M> {
             env_remove: Vec::new(),
             stdin: Stdin::Null,
             stdout: Stdout::Read,
+            terminal: None,
             without_terminal: false,
             timeout: None,
             grace: DEFAULT_GRACE,
@@ -180,6 +183,13 @@ impl<M> Command<M> {
     #[must_use]
     pub fn stdout_to(mut self, pipe: PipeWriter) -> Self {
         self.stdout = Stdout::Pipe(pipe);
+        self
+    }
+
+    /// Has it read from a terminal, and print to it.
+    #[must_use]
+    pub fn in_terminal(mut self, terminal: Terminal) -> Self {
+        self.terminal = Some(terminal);
         self
     }
 

@@ -7,6 +7,7 @@ use nix::{
     sys::signal::{Signal, killpg},
     unistd::{Pid, setsid},
 };
+use rustix::{process::ioctl_tiocsctty, stdio::stdin};
 use tokio::process::Command;
 
 /// Makes the child that `builder` will start the leader of a group of its own.
@@ -31,6 +32,20 @@ pub(crate) fn lead_group_without_terminal(builder: &mut Command) {
     }
 }
 
+/// Makes the child that `builder` will start the leader of a session of its own, with the terminal that it reads from as
+/// the controlling one.
+#[expect(unsafe_code, reason = "the standard library starts no program in a session of its own without it")]
+pub(crate) fn lead_session_in_terminal(builder: &mut Command) {
+    // SAFETY: between fork and exec only `setsid` and `ioctl` are called, which are safe to call there and allocate
+    // nothing. The standard input is the terminal by then.
+    unsafe {
+        builder.pre_exec(|| {
+            setsid()?;
+            Ok(ioctl_tiocsctty(stdin())?)
+        });
+    }
+}
+
 /// The group that a child leads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group(Option<Pid>);
@@ -44,6 +59,13 @@ impl Group {
     /// Asks every member at once to end. A stopped member is woken to hear it.
     pub(crate) fn ask(self) {
         self.signal(Signal::SIGTERM);
+        self.signal(Signal::SIGCONT);
+    }
+
+    /// Tells every member at once that its terminal is gone: shells pass that on to their jobs, and end. Asked as others
+    /// are, those that a person types to stay.
+    pub(crate) fn hang_up(self) {
+        self.signal(Signal::SIGHUP);
         self.signal(Signal::SIGCONT);
     }
 

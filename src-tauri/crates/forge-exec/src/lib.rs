@@ -16,10 +16,11 @@
 //!
 //! A tool that is spoken with at length, such as `ssh`, is given to [`start_piped`].
 //!
-//! Either may be confined by a [`Sandbox`], which the kernel enforces on the child and on its descendants.
+//! Either may be confined by a [`Sandbox`], which the kernel enforces on the child and on its descendants. Children get
+//! pipes, but for the shell that a person types to: that is [`run`] in a [`Terminal`].
 //!
-//! What is the platform's own lives in [`process`], [`sandbox`], `proc` and `group`. Deliberately absent: terminals
-//! (children get pipes), and any knowledge of agents, tasks or git.
+//! What is the platform's own lives in [`process`], [`sandbox`], [`terminal`], `proc` and `group`. Deliberately absent:
+//! any knowledge of agents, tasks or git.
 
 pub mod apart;
 pub mod capture;
@@ -41,6 +42,7 @@ mod proc;
 pub mod process;
 pub mod run;
 pub mod sandbox;
+pub mod terminal;
 pub mod variables;
 
 pub use apart::{become_program, in_foreground, start_apart, start_apart_in};
@@ -63,4 +65,5 @@ pub use process::{
 };
 pub use run::{Finished, run};
 pub use sandbox::{Sandbox, SandboxError, SandboxSupport, sandbox_support};
+pub use terminal::{Terminal, TerminalSize};
 pub use variables::{Variables, variables_of};

@@ -95,7 +95,7 @@ impl ProcessIdentity {
 }
 
 /// A process as people know it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedProcess {
     /// Process number.
     pub pid: u32,

@@ -9,19 +9,19 @@ use std::{convert::Infallible, io, pin::pin, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite},
     process::Child,
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::child::{escalate, feed, spawn};
+use crate::child::{escalate, feed, spawn, spawn_with};
 use crate::error::ExecError;
 use crate::exit::Exit;
 use crate::group::Group;
 use crate::output::{OutputSink, Stream};
 use crate::process::{Family, exit_of, sweep_family};
-use crate::{Command, Marker, ProcessIdentity};
+use crate::{Command, Marker, ProcessIdentity, Terminal};
 
 /// How much is read at once from a pipe; what a pipe holds by default.
 const READ_BYTES: usize = 64 * 1024;
@@ -73,19 +73,18 @@ pub async fn run(
     let begun = Instant::now();
     let program = command.program.clone();
     let marker = command.marker.clone();
-    let mut child = spawn(&mut command, Some(&marker)).await?;
+    let Started { mut child, input, stdout, stderr } = start(&mut command, &marker).await?;
     let mut guard = KillOnDrop::of(&child, marker);
+    let terminal = command.terminal.clone().map(CloseOnDrop);
     if let Some(identity) = child.id().and_then(ProcessIdentity::of) {
         started(identity);
     }
     let stdin = std::mem::take(&mut command.stdin);
-    let input = child.stdin.take();
     // The end of the child ends it.
     let fed = async {
         feed(input, stdin).await;
         std::future::pending::<Infallible>().await
     };
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let family_gone = CancellationToken::new();
     let stop = cancel.child_token();
 
@@ -106,10 +105,43 @@ pub async fn run(
     };
     let (pumped, ended) = join_within_patience(pump, supervise, cancel, command.grace).await;
     guard.armed = ended.is_err();
+    drop(terminal);
     let Ended { exit, timed_out, stopped, left_behind } =
         ended.map_err(|source| ExecError::Wait { program: program.clone(), source })?;
     pumped.map_err(|source| ExecError::Output { program, source })?;
     Ok(Finished { exit, timed_out, cancelled: stopped, duration: begun.elapsed(), left_behind })
+}
+
+/// A program that runs, and the ends of its pipes, or of its terminal.
+struct Started {
+    child: Child,
+    input: Option<Box<dyn AsyncWrite + Send + Unpin>>,
+    stdout: Option<Box<dyn AsyncRead + Send + Unpin>>,
+    stderr: Option<Box<dyn AsyncRead + Send + Unpin>>,
+}
+
+async fn start(command: &mut Command, marker: &Marker) -> Result<Started, ExecError> {
+    if let Some(terminal) = &command.terminal {
+        let program = command.program.clone();
+        let (own_end, ends) = terminal.open().map_err(|source| ExecError::Start { program, source })?;
+        let child = spawn_with(command, Some(marker), ends).await.inspect_err(|_| terminal.close())?;
+        let (input, stdout) = (Box::new(own_end.clone()), Box::new(own_end));
+        return Ok(Started { child, input: Some(input), stdout: Some(stdout), stderr: None });
+    }
+    let mut child = spawn(command, Some(marker)).await?;
+    let input = child.stdin.take().map(|it| Box::new(it) as _);
+    let stdout = child.stdout.take().map(|it| Box::new(it) as _);
+    let stderr = child.stderr.take().map(|it| Box::new(it) as _);
+    Ok(Started { child, input, stdout, stderr })
+}
+
+/// Closes our end of a terminal when the run ends.
+struct CloseOnDrop(Terminal);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 /// Waits for both. A sink that takes nothing is waited for as long as nobody asks to stop, then a while.
@@ -216,7 +248,9 @@ async fn supervise(
     let (status, grace) = match by_itself {
         Some(status) => (status, command.grace),
         None => {
-            let (status, left) = escalate(child, Group::led_by(family.leader), command.grace).await?;
+            let ask = if command.terminal.is_some() { Group::hang_up } else { Group::ask };
+            let group = Group::led_by(family.leader);
+            let (status, left) = escalate(child, (group, ask), command.grace).await?;
             // Descendants outside the group were not asked yet.
             (status, left.max(command.grace / 4))
         }

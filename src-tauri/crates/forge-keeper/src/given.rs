@@ -23,6 +23,11 @@ impl Given {
         Self { length: message.len() as u64, hash }
     }
 
+    /// All that was typed to a terminal, as one message: it is never said again, so what it was does not matter.
+    pub(crate) const fn typed(length: u64) -> Self {
+        Self { length, hash: 0 }
+    }
+
     /// How long it is, in bytes.
     #[must_use]
     pub const fn length(&self) -> u64 {

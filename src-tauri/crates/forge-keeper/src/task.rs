@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc, time::Duration};
 
-use forge_exec::{Command, ExecError, Marker, Sandbox, Stdin, Stdout};
+use forge_exec::{Command, ExecError, Marker, Sandbox, Stdin, Stdout, Terminal, TerminalSize};
 use serde::{Deserialize, Serialize};
 
 use crate::tools::Tools;
@@ -75,6 +75,10 @@ pub(crate) struct Spec {
     pub(crate) limits: Limits,
     pub(crate) memo: Vec<u8>,
     pub(crate) tools: Option<Tools>,
+    /// The size of its terminal, which goes over the wire beside this: a keeper that is older than terminals must not take
+    /// it for a program without one.
+    #[serde(skip)]
+    pub(crate) terminal: Option<TerminalSize>,
 }
 
 impl Spec {
@@ -113,6 +117,7 @@ impl Spec {
             limits,
             memo,
             tools,
+            terminal: command.terminal.as_ref().map(Terminal::size),
         };
         Ok((spec, stdin))
     }

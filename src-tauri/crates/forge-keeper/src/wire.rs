@@ -7,7 +7,7 @@
 
 use std::{ffi::OsString, fmt, io, path::PathBuf};
 
-use forge_exec::{Finished, ProcessIdentity, SandboxSupport};
+use forge_exec::{Finished, NamedProcess, ProcessIdentity, SandboxSupport, TerminalSize};
 use forge_transfer::{Fault, Manner};
 use futures::{Sink, SinkExt as _, Stream, StreamExt as _};
 use serde::{Deserialize, Serialize};
@@ -86,6 +86,12 @@ pub(crate) enum Ask {
     /// Takes a snapshot of a worktree in which programs may be at work, and tells it less what the asker has. What the
     /// worktree was as when it was last sent or fetched is not touched.
     Look { place: TaskTree, haves: Vec<String> },
+    /// Starts a program in a terminal of a size, or goes on with it.
+    OpenTerminal { spec: Box<Spec>, size: TerminalSize },
+    /// Gives the terminal of the program another size.
+    Resize(TerminalSize),
+    /// Which program runs in the foreground of a terminal.
+    Foreground { id: String },
 }
 
 /// A task's worktree there, and the environment in which git runs on it.
@@ -150,6 +156,8 @@ pub(crate) enum Tell {
     DiskRefuses {
         path: Option<PathBuf>,
     },
+    /// The program in the foreground of a terminal, unless it is the one that was started there.
+    Foreground(Option<NamedProcess>),
 }
 
 /// What a task's worktree holds.
@@ -213,6 +221,11 @@ pub enum Refusal {
     /// As many programs of a run call tools as may at once.
     #[error("too many programs of this run use Forge's tools at once")]
     TooManyCallers,
+    /// The keeper is older than terminals.
+    #[error(
+        "the keeper is of an earlier version, which runs no terminals; one that runs nothing is replaced"
+    )]
+    NoTerminals,
 }
 
 /// Something that is kept.

@@ -188,6 +188,7 @@ pub(crate) fn cancel_task<B: Backend>(contract: Contract<B>, input: Value) -> Ru
             entry: None,
             commit: None,
             wait: None,
+            end_terminals: None,
         };
         Ok(contract.call(TaskAction, input).await?.json)
     })

@@ -108,6 +108,8 @@ names! {
         AgentChanged = "agent.changed",
         /// A service was started, became ready, or ended.
         ServiceChanged = "service.changed",
+        /// A terminal was opened, ended, or was closed.
+        TerminalChanged = "terminal.changed",
         /// A machine changed, or the contact with it.
         MachineChanged = "machine.changed",
         /// A project changed.

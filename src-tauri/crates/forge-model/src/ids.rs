@@ -62,4 +62,6 @@ id! {
     RaceId,
     /// One start of a service.
     ServiceId,
+    /// One terminal of a task.
+    TerminalId,
 }

@@ -54,6 +54,7 @@ pub mod service;
 pub mod settings;
 pub mod storage;
 pub mod task;
+pub mod terminal;
 pub mod time;
 pub mod trajectory;
 pub mod transition;

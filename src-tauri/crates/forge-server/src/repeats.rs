@@ -3,10 +3,12 @@
 //!
 //! Invariants: of the requests with one key, one is performed; another one waits for its answer. A key that comes with
 //! another request is refused. Answers are kept in this process alone, for a while and up to a number: a client learns
-//! from the engine's process whether a repetition is safe.
+//! from the engine's process whether a repetition is safe. What was asked is not kept, only what tells it from something
+//! else: it may be what a person typed to a terminal.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::RandomState},
+    hash::BuildHasher as _,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -31,11 +33,14 @@ type Answer = Arc<SetOnce<Result<Value, ApiError>>>;
 #[derive(Clone, Default)]
 pub(crate) struct Repeats {
     known: Arc<Mutex<HashMap<String, Known>>>,
+    /// Its keys are secret: what was asked is not found out from its number.
+    numbers: RandomState,
 }
 
 struct Known {
     operation: &'static str,
-    input: Value,
+    /// The number of the input.
+    input: u64,
     answer: Answer,
     at: Instant,
 }
@@ -72,10 +77,11 @@ impl Repeats {
         input: &Value,
         now: Instant,
     ) -> Result<Turn, ApiError> {
+        let input = self.numbers.hash_one(input.to_string());
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, it| it.answer.get().is_none() || now.duration_since(it.at) < KEPT_FOR);
         if let Some(before) = known.get(&key) {
-            if before.operation != operation || before.input != *input {
+            if before.operation != operation || before.input != input {
                 return Err(ApiError::invalid("Idempotency-Key", "was used for another request"));
             }
             return Ok(Turn::Again(Arc::clone(&before.answer)));
@@ -87,7 +93,7 @@ impl Repeats {
             }
         }
         let answer = Answer::default();
-        let first = Known { operation, input: input.clone(), answer: Arc::clone(&answer), at: now };
+        let first = Known { operation, input, answer: Arc::clone(&answer), at: now };
         known.insert(key, first);
         Ok(Turn::First(answer))
     }

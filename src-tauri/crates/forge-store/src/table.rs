@@ -35,6 +35,7 @@ pub mod services;
 pub mod slots;
 pub mod steps;
 pub mod tasks;
+pub mod terminals;
 pub mod trajectories;
 pub mod transitions;
 pub mod trust;

@@ -40,7 +40,7 @@ describe("the time that agents keep running without Forge", () => {
     expect(field.value).toBe("30");
     const save = screen.getByRole<HTMLButtonElement>("button", { name: "Save" });
     expect(save.disabled).toBe(true);
-    const changed = { orphan_minutes: 10, services_max: 4 };
+    const changed = { orphan_minutes: 10, services_max: 4, terminal_remote: false };
     const next = () => host.answer("settings_get", changed);
     host.after("settings_update", changed, next, "settings");
     await user.clear(field);

@@ -42,6 +42,7 @@ import { WorkspaceTab } from "./workspace/WorkspaceTab.tsx";
 import styles from "./TaskPanel.module.css";
 
 const DiffTab = lazy(() => import("./diff/DiffTab.tsx"));
+const TerminalTab = lazy(() => import("./terminal/TerminalTab.tsx"));
 
 export interface TaskPanelProps {
   readonly projectId: string;
@@ -61,12 +62,15 @@ const tabIds = [
   "timeline",
   "services",
   "workspace",
+  "terminal",
   "debrief",
 ] as const;
 type TabId = (typeof tabIds)[number];
 
 /** Some tabs are shown only where there is something: a race, drafted fixes, a worktree, services, what the task left behind. */
-type Having = Readonly<Record<"race" | "fixes" | "validate" | "services" | "debrief", boolean>>;
+type Having = Readonly<
+  Record<"race" | "fixes" | "validate" | "services" | "terminal" | "debrief", boolean>
+>;
 const tabsOf = (has: Having): readonly TabId[] =>
   tabIds.filter((id) => !(id in has) || has[id as keyof Having]);
 
@@ -161,6 +165,7 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
   const fixed = hasFixes(fixes) || wanted === "fixes";
   // Without a worktree there is nothing to validate.
   const validates = task.workspace?.status === "active" || wanted === "validate";
+  const types = task.workspace?.status === "active" || wanted === "terminal";
   const services = useOp("task_services", { task_id: task.id }).data?.items;
   // Without a worktree there is nothing to run. Where the project names no services, the tab says where to.
   const serves =
@@ -173,9 +178,10 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
         fixes: fixed,
         validate: validates,
         services: serves,
+        terminal: types,
         debrief: debriefed,
       }),
-    [raced, fixed, validates, serves, debriefed],
+    [raced, fixed, validates, serves, types, debriefed],
   );
   // What the address asks for may be nothing that this task has.
   const tab = shown.includes(wanted) ? wanted : "conversation";
@@ -225,6 +231,11 @@ function Loaded({ task, projectId, mode, onClose }: LoadedProps) {
     timeline: <Timeline task={task} view={view} />,
     services: <ServicesTab task={task} />,
     workspace: <WorkspaceTab task={task} view={view} />,
+    terminal: (
+      <Suspense fallback={<LoadingPanel />}>
+        <TerminalTab task={task} />
+      </Suspense>
+    ),
     debrief: <DebriefTab task={task} />,
   };
   const open = openCount(fixes);

@@ -71,6 +71,9 @@ input! {
         pub project_id: ProjectId,
         /// The project's name, as confirmation.
         pub confirm: String,
+        /// Whether to end programs that run in its tasks' terminals; refused with `terminal_busy` otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 }
 
@@ -145,7 +148,8 @@ pub(crate) async fn update(api: Api, _: Actor, change: UpdateProject) -> Result<
 }
 
 pub(crate) async fn delete(api: Api, _: Actor, project: DeleteProject) -> Result<Done, ApiError> {
-    api.engine().delete_project(&project.project_id, &project.confirm).await?;
+    let end_terminals = project.end_terminals.unwrap_or(false);
+    api.engine().delete_project(&project.project_id, &project.confirm, end_terminals).await?;
     Ok(Done::yes())
 }
 

@@ -39,6 +39,7 @@ pub(crate) async fn select_winner(api: Api, actor: Actor, input: CrownEntry) -> 
         message: None,
         entry: Some(input.strategy),
         commit: None,
+        end_terminals: false,
     };
     api.engine().act_on(actor.clone(), &input.task_id, request).await?;
     last(api, actor, TaskPath { task_id: input.task_id }).await

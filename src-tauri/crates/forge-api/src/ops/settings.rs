@@ -12,6 +12,8 @@ answer! {
         pub orphan_minutes: u32,
         /// How many services of tasks may run at once.
         pub services_max: u32,
+        /// Whether terminals of tasks are offered over HTTP; at the window they always are.
+        pub terminal_remote: bool,
     }
 }
 
@@ -24,13 +26,19 @@ input! {
         /// How many services of tasks may run at once, 1 to 64.
         #[serde(default)]
         pub services_max: Option<u32>,
+        /// Whether terminals of tasks are offered over HTTP.
+        #[serde(default)]
+        pub terminal_remote: Option<bool>,
     }
 }
 
 pub(crate) async fn get(api: Api, _: Actor, _: Empty) -> Result<AppSettings, ApiError> {
-    let (orphan_minutes, services_max) =
-        (api.engine().orphan_minutes().await?, api.engine().services_max().await?);
-    Ok(AppSettings { orphan_minutes, services_max })
+    let engine = api.engine();
+    Ok(AppSettings {
+        orphan_minutes: engine.orphan_minutes().await?,
+        services_max: engine.services_max().await?,
+        terminal_remote: engine.terminal_remote().await?,
+    })
 }
 
 pub(crate) async fn update(
@@ -43,6 +51,9 @@ pub(crate) async fn update(
     }
     if let Some(most) = change.services_max {
         api.engine().set_services_max(most).await?;
+    }
+    if let Some(on) = change.terminal_remote {
+        api.engine().set_terminal_remote(on).await?;
     }
     get(api, actor, Empty {}).await
 }

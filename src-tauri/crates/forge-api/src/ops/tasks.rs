@@ -148,6 +148,9 @@ input! {
         /// The task's version, as read.
         #[serde(default)]
         pub version: Option<u32>,
+        /// Whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 
     /// A task to claim.
@@ -183,6 +186,10 @@ input! {
         /// What to do while the worktree is in use.
         #[serde(default)]
         pub if_locked: Option<OnLock>,
+        /// Whether to end programs that run in the task's terminals when it is closed; refused with `terminal_busy`
+        /// otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 
     /// A card to move.
@@ -205,6 +212,10 @@ input! {
         /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
+        /// Whether to end programs that run in the task's terminals when it is closed; refused with `terminal_busy`
+        /// otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 
     /// An action to perform.
@@ -231,6 +242,10 @@ input! {
         /// Whether the answer waits for the steps that follow.
         #[serde(default)]
         pub wait: Option<Wait>,
+        /// With `cancel`, `restart` and `reset_workspace`: whether to end programs that run in the task's terminals; refused
+        /// with `terminal_busy` otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
     }
 
     /// A role to assign.
@@ -362,7 +377,8 @@ pub(crate) async fn update(api: Api, _: Actor, change: UpdateTask) -> Result<Tas
 }
 
 pub(crate) async fn delete(api: Api, _: Actor, task: DeleteTask) -> Result<Done, ApiError> {
-    api.engine().delete_task(&task.task_id, task.version).await?;
+    let end_terminals = task.end_terminals.unwrap_or(false);
+    api.engine().delete_task(&task.task_id, task.version, end_terminals).await?;
     Ok(Done::yes())
 }
 
@@ -389,6 +405,7 @@ pub(crate) async fn transition(
         reason: transition.reason,
         place: None,
         if_locked: transition.if_locked.unwrap_or_default().into(),
+        end_terminals: transition.end_terminals.unwrap_or(false),
     };
     let before = Before::now(&api, &transition.task_id).await?;
     api.engine().move_task(actor, &transition.task_id, request).await?;
@@ -403,6 +420,7 @@ pub(crate) async fn move_card(api: Api, actor: Actor, card: MoveTask) -> Result<
         reason: card.reason,
         place: Some(place),
         if_locked: IfLocked::Wait,
+        end_terminals: card.end_terminals.unwrap_or(false),
     };
     let before = Before::now(&api, &card.task_id).await?;
     api.engine().move_task(actor, &card.task_id, request).await?;
@@ -422,6 +440,7 @@ pub(crate) async fn action(api: Api, actor: Actor, offer: TakeOffer) -> Result<T
         message: offer.message,
         entry: offer.entry,
         commit: offer.commit,
+        end_terminals: offer.end_terminals.unwrap_or(false),
     };
     let before = Before::now(&api, &offer.task_id).await?;
     api.engine().act_on(actor, &offer.task_id, request).await?;

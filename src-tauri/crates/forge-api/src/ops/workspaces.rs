@@ -59,6 +59,15 @@ impl From<Scope> for DiffRequest {
 }
 
 input! {
+    /// A task whose worktree is to go.
+    pub struct LeaveWorktree {
+        /// The task.
+        pub task_id: TaskId,
+        /// Whether to end programs that run in the task's terminals; refused with `terminal_busy` otherwise.
+        #[serde(default)]
+        pub end_terminals: Option<bool>,
+    }
+
     /// A backup to restore.
     pub struct RestoreBackup {
         /// The task.
@@ -157,8 +166,8 @@ pub(crate) async fn adopt(api: Api, _: Actor, orphan: AdoptOrphan) -> Result<Tas
     Ok(api.engine().adopt_orphan(&orphan.path, &orphan.project_id, orphan.title).await?)
 }
 
-pub(crate) async fn remove(api: Api, _: Actor, path: TaskPath) -> Result<Workspace, ApiError> {
-    Ok(api.engine().remove_workspace_now(&path.task_id).await?)
+pub(crate) async fn remove(api: Api, _: Actor, goes: LeaveWorktree) -> Result<Workspace, ApiError> {
+    Ok(api.engine().remove_workspace_now(&goes.task_id, goes.end_terminals.unwrap_or(false)).await?)
 }
 
 pub(crate) async fn keep(api: Api, _: Actor, path: TaskPath) -> Result<Workspace, ApiError> {
@@ -185,8 +194,9 @@ pub(crate) async fn place(api: Api, _: Actor, path: TaskPath) -> Result<Workspac
     Ok(api.engine().workspace_place(&path.task_id).await?)
 }
 
-pub(crate) async fn reset(api: Api, actor: Actor, path: TaskPath) -> Result<Workspace, ApiError> {
-    Ok(api.engine().reset_workspace(actor, &path.task_id).await?)
+pub(crate) async fn reset(api: Api, actor: Actor, goes: LeaveWorktree) -> Result<Workspace, ApiError> {
+    let end_terminals = goes.end_terminals.unwrap_or(false);
+    Ok(api.engine().reset_workspace(actor, &goes.task_id, end_terminals).await?)
 }
 
 pub(crate) async fn backups(api: Api, _: Actor, path: TaskPath) -> Result<Page<WorkspaceBackup>, ApiError> {

@@ -56,6 +56,9 @@ pub(crate) enum Task {
         /// Reason
         #[arg(long)]
         reason: Option<String>,
+        /// End programs that run in the task's terminals, when it is closed
+        #[arg(long)]
+        end_terminals: bool,
         #[command(flatten)]
         wait: Wait,
     },
@@ -89,6 +92,9 @@ pub(crate) enum Task {
         /// Reason
         #[arg(long)]
         reason: Option<String>,
+        /// End programs that run in the task's terminals
+        #[arg(long)]
+        end_terminals: bool,
     },
     /// Perform an action on a task (`task show` lists them)
     Action {
@@ -102,6 +108,9 @@ pub(crate) enum Task {
         /// Message to the agent, for actions that ask for one
         #[arg(long)]
         message: Option<String>,
+        /// End programs that run in the task's terminals, where the action ends those
+        #[arg(long)]
+        end_terminals: bool,
         #[command(flatten)]
         wait: Wait,
     },
@@ -181,6 +190,9 @@ pub(crate) enum Task {
         /// Delete it without asking
         #[arg(long)]
         yes: bool,
+        /// End programs that run in the task's terminals
+        #[arg(long)]
+        end_terminals: bool,
     },
     /// Start a service in a task's worktree, and wait until it is ready; without a running engine it runs until Ctrl+C
     Run {
@@ -201,6 +213,13 @@ pub(crate) enum Task {
     },
     /// List the services of a task, with which its work can be tried
     Services(TaskRef),
+    /// Open a terminal in the task's worktree and show it here, or the one that is open (needs `terminal_remote`)
+    Terminal {
+        #[command(flatten)]
+        task: TaskRef,
+        #[command(flatten)]
+        choice: TerminalChoice,
+    },
     /// Show the end of a task's log, by default of its latest run; of a raced task, of the winner
     Log {
         #[command(flatten)]
@@ -320,4 +339,23 @@ impl Wait {
     pub(crate) const fn decide(self, by_default: bool) -> bool {
         self.wait || (by_default && !self.no_wait)
     }
+}
+
+/// Which terminal of a task, and what is done with it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TerminalChoice {
+    /// Terminal, by its name, number or id [default: the latest that is open, or a new one]
+    pub(crate) terminal: Option<String>,
+    /// Open another one
+    #[arg(long, conflicts_with = "terminal")]
+    pub(crate) new: bool,
+    /// List the task's terminals
+    #[arg(long, conflicts_with_all = ["terminal", "new"])]
+    pub(crate) list: bool,
+    /// Close a terminal
+    #[arg(long, value_name = "TERMINAL", conflicts_with_all = ["terminal", "new", "list"])]
+    pub(crate) close: Option<String>,
+    /// End a program that runs in the terminal that is closed
+    #[arg(long, requires = "close")]
+    pub(crate) end_program: bool,
 }

@@ -6,6 +6,7 @@ mod placement;
 mod race;
 mod service;
 pub(super) mod show;
+mod terminal;
 pub(super) mod watch;
 
 use forge_api::{
@@ -65,7 +66,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
         Task::Show(task) => shown(at, find(at, &task).await?).await,
         Task::Where(task) => placement::of(at, &task).await,
         Task::Start { task, agent, no_queue, wait } => start(at, &task, agent, !no_queue, wait).await,
-        Task::Move { task, to, reason, wait } => {
+        Task::Move { task, to, reason, end_terminals, wait } => {
             let task = find(at, &task).await?;
             let input = TransitionTask {
                 task_id: task.id.clone(),
@@ -74,6 +75,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
                 reason,
                 wait: answered(at, wait),
                 if_locked: None,
+                end_terminals: Some(end_terminals),
             };
             act(at, TaskTransition, input, &task, wait).await
         }
@@ -88,7 +90,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             let input = decision(at, &task, reason, wait);
             act(at, ReviewReject, input, &task, wait).await
         }
-        Task::Cancel { task, reason } => {
+        Task::Cancel { task, reason, end_terminals } => {
             let task = find(at, &task).await?;
             let input = TakeOffer {
                 task_id: task.id.clone(),
@@ -99,11 +101,12 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
                 entry: None,
                 commit: None,
                 wait: None,
+                end_terminals: Some(end_terminals),
             };
             let mut answer = at.call(TaskAction, input).await?;
             shown(at, Reply { json: answer.json["task"].take(), value: answer.value.task }).await
         }
-        Task::Action { task, verb, reason, message, wait } => {
+        Task::Action { task, verb, reason, message, end_terminals, wait } => {
             let task = find(at, &task).await?;
             require_offered(&task, &verb)?;
             // A verb is any text here, so it is read as the engine reads it.
@@ -115,6 +118,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
                 input.commit = reviewed_commit(&task);
             }
             input.wait = answered(at, wait);
+            input.end_terminals = Some(end_terminals);
             act(at, TaskAction, input, &task, wait).await
         }
         Task::Log { task, service: Some(name), after, limit, follow, log: _ } => {
@@ -126,6 +130,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
         Task::Run { task, service, no_wait } => service::run(at, &task, service, no_wait).await,
         Task::Stop { task, service } => service::stop(at, &task, service).await,
         Task::Services(task) => service::list(at, &task).await,
+        Task::Terminal { task, choice } => terminal::run(at, &task, choice).await,
         Task::Assign { task, holder, role } => change::assign(at, &task, &holder, role).await,
         Task::Message { task, message, now, with_comments } => {
             change::message(at, &task, message, now, with_comments).await
@@ -135,7 +140,9 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             let task_id = find(at, &task).await?.value.id;
             shown(at, at.call(TaskUndo, TaskPath { task_id }).await?).await
         }
-        Task::Delete { task, yes } => change::delete(at, &task.into(), yes).await,
+        Task::Delete { task, yes, end_terminals } => {
+            change::delete(at, &task.into(), yes, end_terminals).await
+        }
         Task::Diff { task, path, stat, name_only } => match path {
             Some(path) => diff::of_file(at, &task, path).await,
             None if stat || name_only => diff::files(at, &task, name_only).await,

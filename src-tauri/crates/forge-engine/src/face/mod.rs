@@ -22,6 +22,7 @@ mod service;
 mod shared;
 mod storage;
 mod task;
+mod terminal;
 #[cfg(feature = "validate")]
 mod validate;
 mod workspace;

@@ -62,9 +62,10 @@ impl Engine {
     /// more, nothing can be backed up: the worktrees stay and are listed as folders that belong to no task.
     ///
     /// # Errors
-    /// `NotFound`, `Invalid` when the name is not repeated, `TaskOpen` while an agent runs in it.
-    pub async fn delete_project(&self, id: &ProjectId, confirm: &str) -> Result<()> {
-        project::command::delete_project(&self.world, id, confirm).await
+    /// `NotFound`, `Invalid` when the name is not repeated, `TaskOpen` while an agent runs in it, `TerminalBusy` when a
+    /// program runs in a terminal of it that may not end.
+    pub async fn delete_project(&self, id: &ProjectId, confirm: &str, end_terminals: bool) -> Result<()> {
+        project::command::delete_project(&self.world, id, confirm, end_terminals).await
     }
 
     /// A project's settings, complete, and what of them is its own.

@@ -126,9 +126,10 @@ impl Engine {
     /// Removes a closed task with its history and its worktree (after a backup). Its branch stays.
     ///
     /// # Errors
-    /// `NotFound`, `VersionConflict`, `TaskOpen` unless it is closed.
-    pub async fn delete_task(&self, id: &TaskId, version: Option<u32>) -> Result<()> {
-        task::command::delete_task(&self.world, id, version).await
+    /// `NotFound`, `VersionConflict`, `TaskOpen` unless it is closed, `TerminalBusy` when a program runs in a terminal of
+    /// it that may not end.
+    pub async fn delete_task(&self, id: &TaskId, version: Option<u32>, end_terminals: bool) -> Result<()> {
+        task::command::delete_task(&self.world, id, version, end_terminals).await
     }
 
     /// Moves a task to another state, or to another place in its column.
@@ -209,9 +210,9 @@ impl Engine {
     /// branch as backup refs. The task stays blocked until a person starts it.
     ///
     /// # Errors
-    /// `NotFound`, `NotOffered`, git's errors.
-    pub async fn reset_workspace(&self, actor: Actor, id: &TaskId) -> Result<Workspace> {
-        task::reset::reset_workspace(&self.world, actor, id).await
+    /// `NotFound`, `NotOffered`, `TerminalBusy` when a program runs in a terminal of it that may not end, git's errors.
+    pub async fn reset_workspace(&self, actor: Actor, id: &TaskId, end_terminals: bool) -> Result<Workspace> {
+        task::reset::reset_workspace(&self.world, actor, id, end_terminals).await
     }
 
     /// A task's backups, newest last.

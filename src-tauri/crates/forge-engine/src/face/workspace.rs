@@ -48,9 +48,10 @@ impl Engine {
     /// Removes a closed task's worktree now instead of later.
     ///
     /// # Errors
-    /// `NotFound`, `TaskOpen`, `WorkspaceMissing`, `InUse`.
-    pub async fn remove_workspace_now(&self, id: &TaskId) -> Result<Workspace> {
-        workspace::command::remove_workspace_now(&self.world, id).await
+    /// `NotFound`, `TaskOpen`, `WorkspaceMissing`, `InUse`, `TerminalBusy` when a program runs in a terminal there that
+    /// may not end.
+    pub async fn remove_workspace_now(&self, id: &TaskId, end_terminals: bool) -> Result<Workspace> {
+        workspace::command::remove_workspace_now(&self.world, id, end_terminals).await
     }
 
     /// Keeps a closed task's worktree until a person removes it.

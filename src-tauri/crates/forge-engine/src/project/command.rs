@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use forge_git::{GitError, Repo};
-use forge_model::ids::ProjectId;
+use forge_model::ids::{ProjectId, TaskId};
 use forge_model::path::branch_fault;
 use forge_model::project::{Project, WorkMode};
 use forge_model::settings::{ProjectSettings, WorkflowSource, merge_patch, parse_settings, tidy_settings};
@@ -180,7 +180,12 @@ pub(crate) async fn update_project(world: &World, id: &ProjectId, change: Projec
 
 /// Removes a project with its worktrees, after backing them up. The repository stays as it is. Where there is none any
 /// more, nothing can be backed up: the worktrees stay and are listed as folders that belong to no task.
-pub(crate) async fn delete_project(world: &World, id: &ProjectId, confirm: &str) -> Result<()> {
+pub(crate) async fn delete_project(
+    world: &World,
+    id: &ProjectId,
+    confirm: &str,
+    end_terminals: bool,
+) -> Result<()> {
     let (row, all) = {
         let mut conn = world.store().read().await?;
         let row = conn.projects().get(id).await?.ok_or_else(|| EngineError::not_found("project", id))?;
@@ -199,12 +204,18 @@ pub(crate) async fn delete_project(world: &World, id: &ProjectId, confirm: &str)
             format!("an agent is working on #{}: stop it first", busy.number),
         ));
     }
+    let ids: Vec<TaskId> = all.iter().map(|task| task.id.clone()).collect();
+    core::world::features::require_idle(world, &ids, end_terminals).await?;
     let context = ProjectContext::read(&row)?;
     let has_repository = core::repository::present_repo(world, &context).await?.is_some();
     let mut holds = Vec::with_capacity(all.len());
-    let mut folders = Vec::new();
     for task in &all {
         holds.push(core::workers::hold(world, &task.id).await);
+    }
+    // Something may have been started while the tasks were waited for.
+    core::world::features::require_idle(world, &ids, end_terminals).await?;
+    let mut folders = Vec::new();
+    for task in &all {
         let workspace = world.store().read().await?.workspaces().last(&task.id).await?;
         if !has_repository {
             if let Some(workspace) = &workspace {

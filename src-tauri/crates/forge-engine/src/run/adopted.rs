@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use forge_agents::marker_of;
 use forge_model::approval::ApprovalStatus;
 use forge_model::ids::{ExecutionId, TaskId};
+use forge_model::terminal::process_of;
 
 use crate::{
     Work, World,
@@ -25,8 +26,8 @@ pub(crate) struct Adoptable {
     there: HashSet<ExecutionId>,
     /// Drafts of fixes, which their feature takes.
     drafts: HashSet<ExecutionId>,
-    /// Services that run, by what the keeper knows them by. Their feature goes on with them.
-    services: HashSet<String>,
+    /// Services and terminals that run, by what the keeper knows them by. Their features go on with them.
+    others: HashSet<String>,
 }
 
 impl Adoptable {
@@ -39,10 +40,13 @@ impl Adoptable {
                 Vec::new()
             }
         };
-        let (open, drafts, services) = {
+        let (open, drafts, others) = {
             let mut conn = world.store().read().await?;
-            let services = conn.services().active().await?;
-            (conn.executions().open(None).await?, conn.fixes().open_drafts().await?, services)
+            let services = conn.services().active().await?.into_iter().map(|row| row.service.log_id);
+            let terminals = conn.terminals().active().await?;
+            let terminals = terminals.iter().map(|row| process_of(&row.terminal.id));
+            let others = services.chain(terminals).collect();
+            (conn.executions().open(None).await?, conn.fixes().open_drafts().await?, others)
         };
         let drafts = drafts.into_iter().filter_map(|draft| {
             let id = draft.execution_id?;
@@ -60,8 +64,7 @@ impl Adoptable {
                 found.insert(id, launch);
             }
         }
-        let services = services.into_iter().map(|row| row.service.log_id).collect();
-        let adopted = Self { here: found, there, drafts: drafts.keys().cloned().collect(), services };
+        let adopted = Self { here: found, there, drafts: drafts.keys().cloned().collect(), others };
         *locked(&world.part::<KeptDrafts>().0) = drafts;
         for kept in kept.iter().filter(|kept| !adopted.has_process(&kept.id)) {
             if let Err(error) = world.keeper().forget(&kept.id).await {
@@ -83,7 +86,7 @@ impl Adoptable {
 
     fn has_process(&self, kept: &str) -> bool {
         let mut runs = self.here.keys().chain(&self.drafts);
-        self.services.contains(kept) || runs.any(|id| kept_ids(id).any(|it| it == kept))
+        self.others.contains(kept) || runs.any(|id| kept_ids(id).any(|it| it == kept))
     }
 
     /// Goes on with them, in an engine that does all work. One that does only what it is told of leaves the others to

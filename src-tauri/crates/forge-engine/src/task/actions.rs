@@ -25,7 +25,10 @@ use crate::{
         retry_budget,
         transition::is_reviewed,
         worktree_lock::IfLocked,
-        world::{cx::Cx, features::Asked},
+        world::{
+            cx::Cx,
+            features::{Asked, require_idle},
+        },
     },
     error::Result,
     hook::{self, SkippedOnce},
@@ -33,7 +36,7 @@ use crate::{
     retry::{back_to_work, retry},
     review::{self, supersede_review},
     run::{self, there::SaidNow},
-    subtask, task, workspace,
+    subtask, task, terminal, workspace,
 };
 
 /// Something to say to a task's agent.
@@ -66,6 +69,8 @@ pub struct ActionRequest {
     pub entry: Option<String>,
     /// With an approval: the commit that the person saw.
     pub commit: Option<String>,
+    /// Where the task is closed or loses its worktree: whether programs that run in its terminals may end.
+    pub end_terminals: bool,
 }
 
 /// Does what is offered.
@@ -74,7 +79,10 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
     match request.verb {
         Verb::Hold => return task::moves::set_held(world, id, request.version, true).await,
         Verb::Release => return task::moves::set_held(world, id, request.version, false).await,
-        Verb::ResetWorkspace => return task::reset::reset_workspace(world, actor, id).await.map(drop),
+        Verb::ResetWorkspace => {
+            let reset = task::reset::reset_workspace(world, actor, id, request.end_terminals);
+            return reset.await.map(drop);
+        }
         Verb::AcceptRepository | Verb::UndoRepository => {
             return task::repositories::answer_repository_change_of(world, actor, id, request.verb).await;
         }
@@ -85,6 +93,11 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
         }
         _ => {}
     }
+    let closes = actor.is_user() && request.verb == Verb::Cancel;
+    // A restart removes the worktree.
+    let ends = closes || (actor.is_user() && request.verb == Verb::Restart);
+    let ended = if ends { std::slice::from_ref(id) } else { &[] };
+    require_idle(world, ended, request.end_terminals).await?;
     let notes = match request.verb {
         Verb::SendBack | Verb::ResumeSession => review::comments::notes(world, id, Vec::new()).await?,
         _ => Vec::new(),
@@ -93,6 +106,7 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
     let _hold = core::workers::hold(world, id).await;
     // Whoever held the task before may have taken the same offer.
     require_offered(world, id, &ActionRequest { version: None, ..request.clone() }).await?;
+    require_idle(world, ended, request.end_terminals).await?;
     let turn = {
         let (task, _) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
         subtask::stop_turn_of(world, &task).await?
@@ -173,6 +187,9 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
         tell(&mut Cx::of(world, &mut tx), &task).await?;
     }
     tx.commit().await?;
+    if closes {
+        terminal::closing::end_all(world, id).await;
+    }
     world.point("action.committed");
     core::scheduler::wake_waiting(world);
     Ok(())

@@ -41,7 +41,7 @@ pub(crate) async fn adopt_orphan(
     drop(hold);
     if let Err(error) = adopted {
         // Nothing became of it, so there is nothing to work on.
-        task::command::delete_task(world, &task.id, None).await?;
+        task::command::delete_task(world, &task.id, None, false).await?;
         return Err(error);
     }
     workspace::disk::measure_later(world, &task.id);

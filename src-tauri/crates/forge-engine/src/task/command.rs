@@ -269,7 +269,12 @@ pub(crate) async fn remove_dependency(world: &World, id: &TaskId, prerequisite: 
 }
 
 /// Removes a closed task with its history and its worktree (after a backup). Its branch stays.
-pub(crate) async fn delete_task(world: &World, id: &TaskId, version: Option<u32>) -> Result<()> {
+pub(crate) async fn delete_task(
+    world: &World,
+    id: &TaskId,
+    version: Option<u32>,
+    end_terminals: bool,
+) -> Result<()> {
     let (row, context, workspace) = {
         let mut conn = world.store().read().await?;
         let (row, context) = core::load::load_own(world, &mut conn, id, version).await?;
@@ -284,6 +289,7 @@ pub(crate) async fn delete_task(world: &World, id: &TaskId, version: Option<u32>
     }
     require_unneeded(world, &context, &row).await?;
     let _hold = core::workers::hold(world, id).await;
+    core::world::features::require_idle(world, std::slice::from_ref(id), end_terminals).await?;
     if !core::confinement::recover(world, &context, id, &world.inner.shutdown.child_token()).await? {
         return Err(core::location::stopping());
     }

@@ -24,13 +24,14 @@ use crate::{
         prerequisites::{named, open_prerequisites},
         transition::column_states,
         worktree_lock::IfLocked,
+        world::features::require_idle,
     },
     error::Result,
     read, review, run, subtask,
     task::claim::{
         ask_guards_of_claim, fill_claimed_roles, not_claimable, require_free_role, require_same_agent,
     },
-    workspace,
+    terminal, workspace,
 };
 
 /// Where in its column a card is put.
@@ -55,6 +56,8 @@ pub struct MoveRequest {
     pub place: Option<Place>,
     /// What becomes of it when somebody changes the worktree now.
     pub if_locked: IfLocked,
+    /// Whether programs that run in the task's terminals may end, when it is closed.
+    pub end_terminals: bool,
 }
 
 /// Who takes a task, and how.
@@ -91,10 +94,18 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     }
     context.workflow.check_edge(&task.status, &request.to, &actor)?;
     core::worktree_lock::refuse_locked(world, id, request.if_locked).await?;
+    let closed_in = |state: &str| {
+        let closes = actor.is_user() && context.workflow.state(state).is_some_and(State::is_terminal);
+        if closes { std::slice::from_ref(id) } else { &[] }
+    };
+    require_idle(world, closed_in(&request.to), request.end_terminals).await?;
     refuse_unreviewed(world, &context, &task, &request.to).await?;
     let redirect = core::guards::ask_guards(world, &context, &task, actor.audience()).await?;
     core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
+    // Something may have been started while the task was waited for, and a guard may have it closed.
+    let to = redirect.as_ref().map_or(request.to.as_str(), core::guards::GuardRedirect::to);
+    require_idle(world, closed_in(to), request.end_terminals).await?;
     let turn = subtask::stop_turn_of(world, &task).await?;
     run::running::stop_run(world, id).await;
     if context.workflow.state(&request.to).is_some_and(State::is_terminal) {
@@ -138,7 +149,12 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     if let Some(turn) = &turn {
         subtask::go_on_after(&mut tx, turn).await?;
     }
+    // A guard may have sent it elsewhere, where it is open.
+    let is_closed = context.workflow.state(&task.status).is_some_and(State::is_terminal);
     tx.commit().await?;
+    if actor.is_user() && is_closed {
+        terminal::closing::end_all(world, id).await;
+    }
     world.point("move.committed");
     core::scheduler::wake_waiting(world);
     Ok(())

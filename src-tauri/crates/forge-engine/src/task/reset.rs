@@ -23,7 +23,7 @@ use crate::{
         moves::Move,
         prerequisites::is_done,
         retry_budget,
-        world::cx::Cx,
+        world::{cx::Cx, features::require_idle},
     },
     error::Result,
     read::view::offers_of,
@@ -33,10 +33,17 @@ use crate::{
 
 /// A fresh worktree from the default branch. What was there is kept: uncommitted content and the old
 /// branch as backup refs. The task stays blocked until a person starts it.
-pub(crate) async fn reset_workspace(world: &World, actor: Actor, id: &TaskId) -> Result<Workspace> {
+pub(crate) async fn reset_workspace(
+    world: &World,
+    actor: Actor,
+    id: &TaskId,
+    end_terminals: bool,
+) -> Result<Workspace> {
     require_reset_offered(world, id).await?;
+    require_idle(world, std::slice::from_ref(id), end_terminals).await?;
     core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
+    require_idle(world, std::slice::from_ref(id), end_terminals).await?;
     run::running::stop_run(world, id).await;
     require_reset_offered(world, id).await?;
     let (task, context, old) = {

@@ -9,11 +9,13 @@ use serde_json::json;
 
 use crate::{
     World,
-    core::world::step::{End, Stepping},
-    error::Result,
-    workspace::{
-        self,
-        removal::{Goes, cleanup_delay_ms, remove_workspace, unless_unfinished},
+    core::world::{
+        features::require_idle,
+        step::{End, Stepping},
+    },
+    error::{Result, whole},
+    workspace::removal::{
+        Goes, cleanup_delay_ms, plan_cleanup, put_off, remove_workspace, unless_unfinished,
     },
 };
 
@@ -26,6 +28,12 @@ pub(crate) async fn clean_up_now(world: &World, s: &Stepping) -> Result<End> {
             let Some(workspace) = present_workspace(world, &s.task).await? else {
                 return Ok(End::skipped("no workspace"));
             };
+            // Nobody was asked: whoever closed the task may have done so by approving its work.
+            if let Err(busy) = require_idle(world, std::slice::from_ref(&s.task.id), false).await {
+                let reason = whole(&busy);
+                put_off(world, &s.task, workspace, reason.clone()).await?;
+                return Ok(End::Ok(Some(format!("kept for now: {reason}"))));
+            }
             match remove_workspace(world, &s.context, &s.task, workspace, Goes::ForReuse).await? {
                 Ok(()) => Ok(End::ok()),
                 Err(reason) => Ok(End::Ok(Some(format!("kept for now: {reason}")))),
@@ -59,7 +67,7 @@ async fn schedule(world: &World, s: &Stepping, delay_ms: i64) -> Result<End> {
         .emit(&mut tx, EventType::TaskUpdated, &s.task, workspace.id.as_str(), &json!({ "cleanup_at": at }))
         .await?;
     tx.commit().await?;
-    workspace::removal::plan_cleanup(world, at);
+    plan_cleanup(world, at);
     Ok(End::Ok(Some(format!("at {at}"))))
 }
 

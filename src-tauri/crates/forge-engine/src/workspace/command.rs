@@ -55,9 +55,14 @@ pub(crate) async fn workspace_views(world: &World) -> Result<Vec<WorkspaceView>>
 }
 
 /// Removes a closed task's worktree now instead of later.
-pub(crate) async fn remove_workspace_now(world: &World, id: &TaskId) -> Result<Workspace> {
+pub(crate) async fn remove_workspace_now(
+    world: &World,
+    id: &TaskId,
+    end_terminals: bool,
+) -> Result<Workspace> {
     let _hold = core::workers::hold(world, id).await;
     let (context, task, workspace) = closed_workspace(world, id).await?;
+    core::world::features::require_idle(world, std::slice::from_ref(id), end_terminals).await?;
     if let Err(reason) =
         workspace::removal::remove_workspace(world, &context, &task, workspace, Goes::ForReuse).await?
     {

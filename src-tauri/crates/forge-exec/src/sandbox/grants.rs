@@ -27,7 +27,8 @@ const DEVICES: &str = "/dev";
 const USUAL_DEVICES: [&str; 7] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"];
 
-/// Folders of [`DEVICES`] that are read. The terminals in the first one are also written to.
+/// Folders of [`DEVICES`] that are read. The terminals in the first one are also written to, all of them: a rule names what
+/// is there at the start, and a program that opens a terminal of its own opens what is made later.
 const TERMINALS: &str = "/dev/pts";
 const SHARED_MEMORY: &str = "/dev/shm";
 

@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use forge_exec::{Marker, SandboxSupport, start_apart};
+use forge_exec::{Marker, NamedProcess, SandboxSupport, start_apart};
 use futures::SinkExt as _;
 use tokio::{net::UnixStream, sync::OnceCell, task::JoinHandle};
 
@@ -120,10 +120,10 @@ impl Keeper {
             marker: spec.marker.clone(),
             grace: spec.grace,
         };
-        let ask = if goes_on {
-            Ask::Attach { id: about.id.clone(), from: 0 }
-        } else {
-            Ask::Open { spec: Box::new(spec) }
+        let ask = match spec.terminal {
+            _ if goes_on => Ask::Attach { id: about.id.clone(), from: 0 },
+            Some(size) => Ask::OpenTerminal { spec: Box::new(spec), size },
+            None => Ask::Open { spec: Box::new(spec) },
         };
         let (mut pause, mut may_run) = (Pause::default(), goes_on);
         let opened = loop {
@@ -167,6 +167,21 @@ impl Keeper {
         let Some(mut wire) = self.connect(false, Some(&ask)).await? else { return Ok(()) };
         match answer_within(&mut wire, ANSWERS_WITHIN).await? {
             Tell::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The program in the foreground of a terminal, unless it is the one that was started there; none when the terminal is
+    /// not known.
+    ///
+    /// # Errors
+    /// When the keeper cannot be asked.
+    pub async fn foreground(&self, id: &str) -> io::Result<Option<NamedProcess>> {
+        let ask = Ask::Foreground { id: id.to_owned() };
+        let Some(mut wire) = self.connect(false, Some(&ask)).await? else { return Ok(None) };
+        match answer_within(&mut wire, ANSWERS_WITHIN).await? {
+            Tell::Foreground(program) => Ok(program),
+            Tell::Refused(Refusal::Unknown) => Ok(None),
             other => Err(unexpected(&other)),
         }
     }
@@ -289,9 +304,14 @@ impl Keeper {
     /// Opens or attaches. From `was_sent` on, the program may have been started.
     async fn try_open(&self, ask: &Ask, was_sent: &mut bool) -> io::Result<Option<(Wire, Opened)>> {
         self.attend().await?;
-        let starts = matches!(ask, Ask::Open { .. });
+        let starts = matches!(ask, Ask::Open { .. } | Ask::OpenTerminal { .. });
         match self.connect_to_ask(starts, Some(ask), was_sent).await? {
-            Some(wire) => follow(wire).await,
+            Some(wire) => follow(wire).await.map_err(|error| match ask {
+                Ask::OpenTerminal { .. } if is_unread(&error) => {
+                    io::Error::new(io::ErrorKind::Unsupported, Refusal::NoTerminals)
+                }
+                _ => error,
+            }),
             None => Ok(None),
         }
     }
@@ -445,6 +465,11 @@ async fn follow(mut wire: Wire) -> io::Result<Option<(Wire, Opened)>> {
 /// Whether the keeper itself refused: a better connection changes nothing.
 fn is_final(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData || error.get_ref().is_some_and(|it| it.is::<Refusal>())
+}
+
+/// Whether a keeper that had greeted went instead of an answer: it did not understand what it was asked.
+fn is_unread(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
 }
 
 /// The answer to what was asked.

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use forge_exec::TerminalSize;
 use futures::{SinkExt as _, StreamExt as _, stream::SplitStream};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::bytes::Bytes;
@@ -21,6 +22,8 @@ struct Way {
     notes: Vec<Vec<u8>>,
     /// Whether somebody is asked, once that was said.
     waits: Option<bool>,
+    /// The size of the terminal, once another one was asked for.
+    size: Option<TerminalSize>,
 }
 
 impl Way {
@@ -40,7 +43,7 @@ impl Way {
 impl Sender {
     /// Goes by a connection to a keeper that has so many notes.
     pub(super) fn new(frames: UnboundedSender<Bytes>, earlier_notes: usize) -> Self {
-        Self(Arc::new(Mutex::new(Way { frames, earlier_notes, notes: Vec::new(), waits: None })))
+        Self(Arc::new(Mutex::new(Way { frames, earlier_notes, notes: Vec::new(), waits: None, size: None })))
     }
 
     fn way(&self) -> MutexGuard<'_, Way> {
@@ -67,6 +70,12 @@ impl Sender {
         way.ask(&Ask::Waiting(waits));
     }
 
+    pub(super) fn resize(&self, size: TerminalSize) {
+        let mut way = self.way();
+        way.size = Some(size);
+        way.ask(&Ask::Resize(size));
+    }
+
     /// From now on everything goes by another connection, to a keeper that has so many notes.
     pub(super) fn go_by(&self, frames: UnboundedSender<Bytes>, arrived: usize) {
         let mut way = self.way();
@@ -77,6 +86,9 @@ impl Sender {
         }
         if let Some(waits) = way.waits {
             way.ask(&Ask::Waiting(waits));
+        }
+        if let Some(size) = way.size {
+            way.ask(&Ask::Resize(size));
         }
     }
 }

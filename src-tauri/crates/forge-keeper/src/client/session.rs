@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io, time::Duration};
 
 use async_trait::async_trait;
-use forge_exec::{ExecError, Finished, Marker, OutputSink, ProcessIdentity, Stdin};
+use forge_exec::{ExecError, Finished, Marker, OutputSink, ProcessIdentity, Stdin, TerminalSize};
 use futures::stream::SplitStream;
 use tokio_util::sync::CancellationToken;
 
@@ -117,6 +117,11 @@ impl NoteSender {
     /// Says whether somebody is asked: limits stand still meanwhile.
     pub fn set_waiting(&self, waits: bool) {
         self.0.set_waiting(waits);
+    }
+
+    /// Gives the program's terminal another size.
+    pub fn resize(&self, size: TerminalSize) {
+        self.0.resize(size);
     }
 }
 
@@ -242,7 +247,8 @@ impl Session {
                 frame = receive::<Tell>(&mut self.frames) => frame,
             };
             match frame {
-                Ok(Some(Frame::Bytes { bytes, .. })) => {
+                Ok(Some(Frame::Bytes { offset, bytes })) => {
+                    unread.skip_to(offset);
                     let patience = is_stopping.then_some(self.about.grace);
                     let told = tokio::select! {
                         told = unread.take(&bytes, sink, patience) => told,
@@ -324,6 +330,14 @@ struct Unread {
 impl Unread {
     const fn received(&self) -> u64 {
         self.at + self.bytes.len() as u64
+    }
+
+    /// The beginning of what a terminal printed is not kept: what comes begins with a record further on.
+    fn skip_to(&mut self, offset: u64) {
+        if offset > self.received() {
+            self.bytes.clear();
+            self.at = offset;
+        }
     }
 
     async fn take(

@@ -68,6 +68,20 @@ pub(super) async fn serve(shared: &Arc<Shared>, stream: UnixStream) -> io::Resul
                 Ok((kept, is_new)) => return follow(shared, &kept, wire, (0, is_new)).await,
                 Err(refusal) => return refuse(&mut wire, refusal).await,
             },
+            Some(Frame::Message(Ask::OpenTerminal { mut spec, size })) => {
+                spec.terminal = Some(size);
+                match shared.start(*spec, epoch) {
+                    Ok((kept, is_new)) => return follow(shared, &kept, wire, (0, is_new)).await,
+                    Err(refusal) => return refuse(&mut wire, refusal).await,
+                }
+            }
+            Some(Frame::Message(Ask::Foreground { id })) => match shared.find(&id, epoch) {
+                Ok(kept) => {
+                    let program = blocking(&shared.root, move || Ok(kept.foreground())).await;
+                    send(&mut wire, &program.map_or_else(Tell::Refused, Tell::Foreground)).await?;
+                }
+                Err(refusal) => send(&mut wire, &Tell::Refused(refusal)).await?,
+            },
             Some(Frame::Message(Ask::Attach { id, from })) => match shared.find(&id, epoch) {
                 Ok(kept) => return follow(shared, &kept, wire, (from, false)).await,
                 Err(refusal) => return refuse(&mut wire, refusal).await,
@@ -167,6 +181,10 @@ async fn follow(shared: &Shared, kept: &Kept, wire: Wire, (from, is_new): (u64, 
                     kept.set_waiting(waits);
                     None
                 }
+                Frame::Message(Ask::Resize(size)) => {
+                    kept.resize(size);
+                    None
+                }
                 Frame::Message(Ask::Stop) => {
                     kept.stop();
                     None
@@ -206,10 +224,10 @@ async fn follow(shared: &Shared, kept: &Kept, wire: Wire, (from, is_new): (u64, 
             }
             let ended = end.borrow_and_update().clone();
             length.borrow_and_update();
-            let read = kept.spool.read(at, &mut buffer)?;
+            let (from, read) = kept.spool.read(at, &mut buffer)?;
             if read > 0 {
-                to_engine.send(bytes_at(at, buffer.get(..read).unwrap_or_default())).await?;
-                at += read as u64;
+                to_engine.send(bytes_at(from, buffer.get(..read).unwrap_or_default())).await?;
+                at = from + read as u64;
                 kept.was_read(at);
                 continue;
             }

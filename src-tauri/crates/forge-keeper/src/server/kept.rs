@@ -8,7 +8,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use forge_exec::{ExecError, Exit, Finished, Marker, OutputSink, ProcessIdentity, Stdin, Stream, sweep};
+use forge_exec::{
+    ExecError, Exit, Finished, Marker, NamedProcess, OutputSink, ProcessIdentity, Stdin, Stream, Terminal,
+    TerminalSize, sweep,
+};
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -36,6 +39,7 @@ pub(super) struct Kept {
     memo: Vec<u8>,
     marker: Marker,
     pub(super) spool: Arc<Spool>,
+    terminal: Option<Terminal>,
     notes: Mutex<Vec<Vec<u8>>>,
     input: tokio::sync::Mutex<FedInput>,
     stop: CancellationToken,
@@ -80,6 +84,7 @@ impl Kept {
             memo: spec.memo.clone(),
             marker: spec.marker.clone(),
             spool: Arc::new(Spool::new(folder)?),
+            terminal: spec.terminal.map(Terminal::new),
             notes: Mutex::default(),
             input: tokio::sync::Mutex::new(FedInput { sender: input, taken: 0, given: Vec::new() }),
             stop: CancellationToken::new(),
@@ -105,7 +110,9 @@ impl Kept {
         let started = |identity| {
             self.identity.send_replace(Some(identity));
         };
-        let run = forge_exec::run(spec.command(stdin), &self.stop, started, &mut sink);
+        let mut command = spec.command(stdin);
+        command.terminal.clone_from(&self.terminal);
+        let run = forge_exec::run(command, &self.stop, started, &mut sink);
         let waiting = [self.waiting.subscribe(), self.calls.unattended()];
         let limit = async {
             let hit = tokio::select! {
@@ -216,6 +223,19 @@ impl Kept {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 
+    /// Gives its terminal another size. The program is gone, or has none, where that fails.
+    pub(super) fn resize(&self, size: TerminalSize) {
+        if let Some(Err(error)) = self.terminal.as_ref().map(|terminal| terminal.resize(size)) {
+            tracing::debug!(%error, "a terminal keeps its size");
+        }
+    }
+
+    /// The program in the foreground of its terminal, unless it is this one.
+    pub(super) fn foreground(&self) -> Option<NamedProcess> {
+        let own = self.identity.borrow().as_ref()?.pid;
+        self.terminal.as_ref()?.foreground(own)
+    }
+
     fn refuses(&self, now: bool) {
         self.refused.send_if_modified(|refused| std::mem::replace(refused, now) != now);
     }
@@ -239,13 +259,22 @@ impl Kept {
                 let _ = sender.send(message.to_vec()).await;
             }
             input.taken += message.len() as u64;
-            input.given.push(Given::of(message));
+            if self.terminal.is_some() {
+                // One that is typed to for days has too many to be told.
+                input.given = vec![Given::typed(input.taken)];
+            } else {
+                input.given.push(Given::of(message));
+            }
         }
         input.taken
     }
 
-    /// Ends the input, once everything before `offset` was given.
+    /// Ends the input, once everything before `offset` was given. That of a terminal ends with its program: whoever comes
+    /// next types on.
     pub(super) async fn end_input(&self, offset: u64) {
+        if self.terminal.is_some() {
+            return;
+        }
         let mut input = self.input.lock().await;
         if input.taken >= offset {
             input.sender = None;
@@ -285,6 +314,13 @@ impl OutputSink for SpoolSink<'_> {
         kept.spool.append(Content::Output(stream, bytes), refused).await?;
         kept.refuses(false);
         let length = *kept.spool.length().borrow();
+        if let Some(again) = kept.caps.again {
+            let read = *kept.read.borrow();
+            // More is kept then, until it can be.
+            if let Err(error) = kept.spool.trim(read, again).await {
+                tracing::warn!(%error, "what a terminal printed long ago stays on the disk");
+            }
+        }
         let mut read = kept.read.subscribe();
         tokio::select! {
             // The sender is the program's own.
@@ -358,7 +394,7 @@ mod tests {
 
     #[tokio::test]
     async fn program_that_floods_waits_at_the_cap_and_the_limit_is_told() {
-        let caps = Caps { whole: 1 << 20, unread: 64 << 20 };
+        let caps = Caps { whole: 1 << 20, unread: 64 << 20, again: None };
         let ((), ended, spooled) = with_caps("yes", caps, async |kept| {
             kept.full.cancelled().await;
             // The record of the limit follows.
@@ -377,7 +413,7 @@ mod tests {
 
     #[tokio::test]
     async fn program_waits_while_no_engine_reads_and_goes_on_when_one_does() {
-        let caps = Caps { whole: 64 << 20, unread: 1 << 20 };
+        let caps = Caps { whole: 64 << 20, unread: 1 << 20, again: None };
         let script = "head -c 3000000 /dev/zero; echo end";
         let (waited_at, ended, spooled) = with_caps(script, caps, async |kept| {
             let mut length = kept.spool.length();

@@ -313,7 +313,8 @@ impl Shared {
             }
         };
         let calls = spec.tools.as_ref().map(|tools| self.calls_of(&tools.run)).unwrap_or_default();
-        let kept = Kept::new(&spec, &self.root, input, Caps::default(), calls).map_err(system)?;
+        let caps = if spec.terminal.is_some() { Caps::TERMINAL } else { Caps::default() };
+        let kept = Kept::new(&spec, &self.root, input, caps, calls).map_err(system)?;
         let kept = Arc::new(kept);
         runs.insert(spec.id.clone(), Arc::clone(&kept));
         drop(runs);

@@ -29,6 +29,7 @@ pub const ENGINE_MODULES: &[(&str, &[&str])] = &[
     ("run", &["core", "cost", "hook", "program", "subtask", "trust", "workspace"]),
     ("project", &["core", "run", "workspace"]),
     ("service", &["core", "program", "project", "trust"]),
+    ("terminal", &["core", "program"]),
     ("review", &["core", "program", "project", "run", "trust", "workspace"]),
     ("retry", &["core", "review", "subtask"]),
     ("merge", &["core", "review", "workspace"]),

@@ -220,6 +220,8 @@ pub(crate) struct Moments {
         Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow, &'a Review) -> BoxFuture<'a, Result<()>>>,
     /// When a review waits for a person, in the transaction that writes so.
     pub on_review_waits: Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
+    /// Before what runs in the worktrees of tasks for a person is ended: refuses while there is something, and names it.
+    pub before_end: Vec<for<'a> fn(&'a World, &'a [TaskId]) -> BoxFuture<'a, Result<()>>>,
     /// Before a worktree is removed. What is returned is kept until it is gone, or stays.
     pub on_worktree_goes:
         Vec<for<'a> fn(&'a World, &'a Workspace) -> BoxFuture<'a, Result<Box<dyn Any + Send>>>>,
@@ -336,6 +338,21 @@ pub(crate) async fn leave_worktree(world: &World, workspace: &Workspace) -> Resu
         left.push(leave(world, workspace).await?);
     }
     Ok(left)
+}
+
+/// Refuses while something runs for a person in the worktrees of tasks that are to be closed or to lose them, unless it
+/// may end.
+///
+/// # Errors
+/// Names what runs.
+pub(crate) async fn require_idle(world: &World, tasks: &[TaskId], may_end: bool) -> Result<()> {
+    if may_end {
+        return Ok(());
+    }
+    for refuse in &world.features().moments.before_end {
+        refuse(world, tasks).await?;
+    }
+    Ok(())
 }
 
 /// Tells features that the work of a task changed.
