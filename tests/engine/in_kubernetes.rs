@@ -117,7 +117,6 @@ async fn task_runs_in_one_job_which_is_deleted_with_its_worktree() -> Result<()>
     assert_eq!(on.cluster.created(), 2, "one of the test and one of the task");
     let sent = on.cluster.sent();
     ensure!(sent.contains(task["id"].as_str().context("an id")?), "the Job says whose it is");
-    on.board.call("machine_delete", json!({ "machine_id": CLUSTER })).await?;
     on.close().await
 }
 
@@ -147,7 +146,8 @@ async fn task_whose_job_no_node_takes_says_why_and_leaves_none_when_it_is_cancel
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pod_that_takes_too_much_memory_fails_the_run_and_the_next_one_begins_in_another_job() -> Result<()> {
+async fn pod_that_takes_too_much_memory_blocks_the_task_and_the_next_run_begins_in_another_job() -> Result<()>
+{
     let Some(mut on) = InKubernetes::new(json!({})).await? else { return Ok(()) };
     let there = on.shared("there");
     // The first one goes on without end; the second one does the work.
@@ -160,6 +160,8 @@ async fn pod_that_takes_too_much_memory_fails_the_run_and_the_next_one_begins_in
     let terminated = json!({ "terminated": { "reason": "OOMKilled", "exitCode": 137 } });
     let status = json!({ "containerStatuses": [{ "name": "forge", "state": terminated }] });
     on.cluster.end_pods(&PodEnd::Failed(status));
+    on.board.wait(&task, "blocked", |now| now["status"] == "blocked").await?;
+    on.board.act(&task, "retry", json!({})).await?;
     on.board.reach(&task, "done").await?;
     let runs = on.runs(&task).await?;
     let codes: Vec<&str> = runs.iter().filter_map(|run| run["error"]["code"].as_str()).collect();
