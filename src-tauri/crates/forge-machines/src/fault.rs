@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::{
     ContainerFault,
-    job::JobFault,
-    kubernetes::KubernetesFault,
-    slurm::SlurmFault,
+    job_fault::JobFault,
+    kubernetes_fault::KubernetesFault,
+    slurm_fault::SlurmFault,
     steps::{Step, StepName},
 };
 

@@ -4,21 +4,12 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use forge_exec::{Command, Exit, Unmarked};
-use serde::{Deserialize, Serialize};
 
-use super::{Allocation, JobFault, JobOver};
-use crate::{Fault, KeeperProgram, Step, Way};
-
-/// What a cluster calls a job: a number of Slurm, or a name of Kubernetes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct JobRef(pub String);
-
-impl fmt::Display for JobRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use super::Allocation;
+use crate::{
+    Fault, KeeperProgram, Step, Way,
+    job_fault::{JobFault, JobOver, JobRef},
+};
 
 /// Where a job runs or ran.
 #[derive(Debug, Clone, PartialEq, Eq)]

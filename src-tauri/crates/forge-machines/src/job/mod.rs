@@ -13,10 +13,9 @@
 
 mod cluster;
 mod examine;
-mod fault;
 mod task;
 
-pub use cluster::{Cluster, JobRef, Known, ListedJob, Look, Place};
+pub use crate::job_fault::{JobEnd, JobFault, JobOver, JobRef};
+pub use cluster::{Cluster, Known, ListedJob, Look, Place};
 pub use examine::test;
-pub use fault::{JobEnd, JobFault, JobOver};
 pub use task::{Allocation, Ledger, MakingJob, TaskJob};

@@ -5,10 +5,11 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use forge_exec::{Command, Exit, Unmarked};
 
-use super::{Kubernetes, KubernetesFault, fault::last_said, manifest::CONTAINER};
+use super::{Kubernetes, KubernetesFault, manifest::CONTAINER};
 use crate::{
     Fault, KeeperProgram, Step, StepName, Way,
     job::{Allocation, Cluster, JobFault, JobRef, Known, ListedJob, Look},
+    kubernetes_fault::last_said,
     shell,
 };
 

@@ -18,7 +18,6 @@
 
 mod cluster;
 mod config;
-mod fault;
 mod kubectl;
 mod manifest;
 mod object;
@@ -27,6 +26,6 @@ mod reason;
 mod state;
 mod verbs;
 
+pub use crate::kubernetes_fault::KubernetesFault;
 pub use config::{KubernetesConfig, KubernetesSetup, Toleration};
-pub use fault::KubernetesFault;
 pub use verbs::Kubernetes;

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    object::{condition, is_going, short, text},
+    object::{condition, is_going, text},
     reason,
 };
 use crate::job::{JobEnd, JobFault, JobOver, JobRef, Look, Place};
+use crate::kubernetes_fault::short;
 
 /// Why a pod is about to be taken from its node, where that is told.
 fn disruption(pod: &Value) -> &str {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::object::{condition, short, text};
+use super::object::{condition, text};
+use crate::kubernetes_fault::short;
 
 /// A sentence's end, and what a person can do about it; nothing where waiting helps.
 pub(super) type Told = (String, String);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     KubernetesFault, KubernetesSetup,
     manifest::{self, manifest, selector},
-    object::{short, text},
+    object::text,
     pod::waiting,
     reason,
     state::{Seen, seen},
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Fault,
     job::{JobRef, Known, ListedJob, Look},
+    kubernetes_fault::short,
 };
 
 /// A namespace of a cluster. Cheap to clone.

@@ -14,7 +14,6 @@
 
 mod cluster;
 mod config;
-mod fault;
 mod left;
 mod reason;
 mod script;
@@ -22,8 +21,8 @@ mod state;
 mod submit;
 mod verbs;
 
+pub use crate::slurm_fault::SlurmFault;
 pub use config::{SlurmConfig, SlurmSetup};
-pub use fault::SlurmFault;
 pub use left::LeftBehind;
 pub use submit::Submit;
 pub use verbs::Slurm;

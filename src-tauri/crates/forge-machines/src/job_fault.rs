@@ -1,9 +1,21 @@
 //! What keeps a job of a cluster from being had or used: each fault in one sentence, with what a person can do about it.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use super::JobRef;
-use crate::StepName;
+use crate::steps::StepName;
+
+/// What a cluster calls a job: a number of Slurm, or a name of Kubernetes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobRef(pub String);
+
+impl fmt::Display for JobRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// How a job ended, as its cluster says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! What keeps a cluster of Slurm from being used: each fault in one sentence, with what a person can do about it.
 
-use crate::StepName;
+use crate::steps::StepName;
 
 /// Why a cluster of Slurm cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

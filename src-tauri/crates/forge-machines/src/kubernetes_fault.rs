@@ -1,6 +1,9 @@
 //! What keeps Kubernetes from being used: each fault in one sentence, with what a person can do about it.
 
-use crate::StepName;
+use crate::steps::StepName;
+
+/// The longest that is told of what Kubernetes said, in characters.
+const LONGEST: usize = 300;
 
 /// Why Kubernetes cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +46,7 @@ pub enum KubernetesFault {
 impl KubernetesFault {
     /// What is wrong with `kubectl`, its configuration, the server or the user's rights, by what was printed as errors;
     /// none where nothing of these is.
-    pub(super) fn of(errors: &str) -> Option<Self> {
+    pub(crate) fn of(errors: &str) -> Option<Self> {
         let said = last_said(errors);
         let has = |texts: &[&str]| texts.iter().any(|text| said.contains(text));
         if has(&["Unauthorized", "must be logged in", "getting credentials", "provide credentials"]) {
@@ -96,7 +99,7 @@ impl KubernetesFault {
     }
 
     /// The same where something must be wrong: what is not known is one of the server.
-    pub(super) fn of_any(errors: &str) -> Self {
+    pub(crate) fn of_any(errors: &str) -> Self {
         Self::of(errors).unwrap_or_else(|| Self::Server { said: without_server(&last_said(errors)) })
     }
 
@@ -146,14 +149,25 @@ impl KubernetesFault {
 }
 
 /// The last line that says something, without what every error begins with and without advice.
-pub(super) fn last_said(errors: &str) -> String {
+pub(crate) fn last_said(errors: &str) -> String {
     let line = errors.lines().map(str::trim).rfind(|line| !line.is_empty());
     let line = line.unwrap_or("no reason was given");
     let line = ["error: ", "Error from server: "]
         .iter()
         .fold(line, |line, prefix| line.strip_prefix(prefix).unwrap_or(line));
     let line = line.split(" - did you specify").next().unwrap_or(line);
-    super::object::short(line)
+    short(line)
+}
+
+/// One line of at most some length, which ends without a full stop.
+pub(crate) fn short(message: &str) -> String {
+    let line: Vec<&str> = message.split_whitespace().collect();
+    let line = line.join(" ");
+    let line = line.trim_end_matches('.');
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 /// Without that it is the server that is not reached, which the sentence says.
