@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    fn pod(change: Value) -> Value {
+    fn pod(change: &Value) -> Value {
         let mut pod = json!({
             "metadata": { "name": "forge-a-x1y2z" },
             "spec": { "nodeName": "n1", "containers": [{ "resources": { "limits": { "memory": "2Gi" } } }] },
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn pod_is_told_with_its_node_end_and_limit() {
         let job = JobRef("forge-a".to_owned());
-        let look = |change: Value| look_of(&job, &pod(change));
+        let look = |change: Value| look_of(&job, &pod(&change));
         let place = Place { node: "n1".to_owned(), pod: Some("forge-a-x1y2z".to_owned()) };
         assert_eq!(look(json!({})), Look::Ready { place });
         let going = json!("2026-01-01T00:00:00Z");
