@@ -31,8 +31,10 @@ pub struct DemoTask {
     pub story: Story,
     /// Its title.
     pub title: &'static str,
-    /// Its description, Markdown, with the agent's script in it.
+    /// Its description, Markdown, as a person would write it.
     pub description: &'static str,
+    /// What the scripted agent does for it: the blocks of a script.
+    pub script: &'static str,
     /// The checks it must pass.
     pub checks: &'static [&'static str],
     /// The names of the entries that race for it; none when one agent works.
@@ -47,6 +49,7 @@ pub const fn tasks() -> [DemoTask; 7] {
             story: Story::Done,
             title: "Greet people in French",
             description: include_str!("tasks/french.md"),
+            script: include_str!("tasks/french.script"),
             checks: &[CHECK],
             race: &[],
         },
@@ -54,6 +57,7 @@ pub const fn tasks() -> [DemoTask; 7] {
             story: Story::FailThenFix,
             title: "Say goodbye, too",
             description: include_str!("tasks/goodbye.md"),
+            script: include_str!("tasks/goodbye.script"),
             checks: &[CHECK],
             race: &[],
         },
@@ -61,6 +65,7 @@ pub const fn tasks() -> [DemoTask; 7] {
             story: Story::Blocked,
             title: "Count the letters of a name",
             description: include_str!("tasks/letters.md"),
+            script: include_str!("tasks/letters.script"),
             checks: &[CHECK],
             race: &[],
         },
@@ -68,6 +73,7 @@ pub const fn tasks() -> [DemoTask; 7] {
             story: Story::Lively,
             title: "Greet by the time of day",
             description: include_str!("tasks/daytime.md"),
+            script: include_str!("tasks/daytime.script"),
             checks: &[CHECK],
             race: &[],
         },
@@ -75,6 +81,7 @@ pub const fn tasks() -> [DemoTask; 7] {
             story: Story::ConflictFirst,
             title: "Welcome newcomers",
             description: include_str!("tasks/newcomers.md"),
+            script: include_str!("tasks/newcomers.script"),
             checks: &[CHECK],
             race: &[],
         },
@@ -82,6 +89,7 @@ pub const fn tasks() -> [DemoTask; 7] {
             story: Story::Conflict,
             title: "Promise to stay small",
             description: include_str!("tasks/promise.md"),
+            script: include_str!("tasks/promise.script"),
             checks: &[CHECK],
             race: &[],
         },
@@ -89,8 +97,15 @@ pub const fn tasks() -> [DemoTask; 7] {
             story: Story::Race,
             title: "Greet everybody on a list",
             description: include_str!("tasks/list.md"),
+            script: include_str!("tasks/list.script"),
             checks: &[CHECK],
             race: &["careful", "quick", "hasty"],
         },
     ]
+}
+
+/// What the scripted agent does for a task of this title; none for others than those of the demo.
+#[must_use]
+pub fn script_of(title: &str) -> Option<&'static str> {
+    tasks().into_iter().find(|task| task.title == title).map(|task| task.script)
 }

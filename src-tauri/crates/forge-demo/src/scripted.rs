@@ -1,4 +1,5 @@
-//! The scripted agent: does what the script in its prompt says, and tells about it in the log format.
+//! The scripted agent: does what the script in its prompt says, or for a task of the demo the script of that task, and
+//! tells about it in the log format.
 //!
 //! It is an ordinary program to Forge's shell adapter: it works in the current folder, prints entries as
 //! JSON lines, and its exit code decides. Exit 2 means that it could not be told what to do.
@@ -18,7 +19,7 @@ use nix::sys::signal::{SigSet, Signal};
 use serde_json::{Value, json};
 
 use crate::{
-    diff,
+    diff, scenario,
     script::{self, Choice, Directive, ScriptError},
 };
 
@@ -80,10 +81,15 @@ fn try_main(args: impl IntoIterator<Item = OsString>) -> Result<u8, ScriptedErro
     };
     let (role, strategy) = (variable("FORGE_ROLE"), variable("FORGE_STRATEGY"));
     let role = if role.is_empty() { "coder" } else { &role };
-    let directives = match script::find(&prompt, Choice { attempt, role, strategy: &strategy })? {
-        Some(directives) => directives,
-        None => unscripted(&prompt, role),
+    let choice = Choice { attempt, role, strategy: &strategy };
+    let directives = match script::find(&prompt, choice)? {
+        Some(directives) => Some(directives),
+        None => scenario::script_of(&title(&prompt))
+            .map(|known| script::find(known, choice))
+            .transpose()?
+            .flatten(),
     };
+    let directives = directives.unwrap_or_else(|| unscripted(&prompt, role));
     Agent::new(io::stdout()).follow(&directives)
 }
 

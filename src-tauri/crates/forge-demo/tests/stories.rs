@@ -85,10 +85,26 @@ fn entries(output: &Output) -> Vec<Value> {
         .collect()
 }
 
-/// A task's description without its pauses.
+/// What an agent is told of a task, with its script without the pauses.
 fn hurried(task: &DemoTask) -> String {
-    let lines = task.description.lines().filter(|line| !line.starts_with("sleep "));
-    format!("# Task #1: {}\n\n{}\n", task.title, lines.collect::<Vec<_>>().join("\n"))
+    let script = task.script.lines().filter(|line| !line.starts_with("sleep "));
+    format!("{}\n{}\n", told(task), script.collect::<Vec<_>>().join("\n"))
+}
+
+/// What an agent is told of a task.
+fn told(task: &DemoTask) -> String {
+    format!("# Rules\n\nBe good.\n\n# Task #1: {}\n\n{}\n", task.title, task.description)
+}
+
+#[test]
+fn task_of_the_demo_is_known_by_its_title() {
+    let find = |story| tasks().into_iter().find(|task| task.story == story).expect("the task");
+    let sandbox = Sandbox::new();
+    let done = find(Story::Done);
+    assert!(!told(&done).contains("forge-script"), "a person would write no script");
+    assert!(sandbox.agent(&told(&done), 1).status.success());
+    assert!(sandbox.repo.join("src/greetings/fr.txt").is_file());
+    assert!(!sandbox.repo.join("notes").exists(), "it was taken for a task without a script");
 }
 
 #[test]
@@ -140,7 +156,7 @@ fn the_conflict_conflicts_and_its_second_attempt_resolves_it() {
 #[test]
 fn the_lively_one_is_rich_and_takes_its_time() {
     let task = tasks().into_iter().find(|task| task.story == Story::Lively).expect("a lively task");
-    let pauses = task.description.lines().filter_map(|line| line.strip_prefix("sleep "));
+    let pauses = task.script.lines().filter_map(|line| line.strip_prefix("sleep "));
     let pauses: Vec<u64> = pauses.map(|ms| ms.parse().expect("a number")).collect();
     assert!(pauses.len() >= 10 && pauses.iter().all(|ms| (300..=800).contains(ms)), "{pauses:?}");
 
@@ -322,7 +338,7 @@ fn of_the_entries_that_race_only_the_hasty_one_fails() {
     let task = tasks().into_iter().find(|task| task.story == Story::Race).expect("a race");
     for &name in task.race {
         let sandbox = Sandbox::new();
-        assert!(sandbox.entry(task.description, name).status.success(), "{name}");
+        assert!(sandbox.entry(&told(&task), name).status.success(), "{name}");
         assert_eq!(sandbox.passes(task.checks), name != "hasty", "{name}");
     }
 }
