@@ -58,6 +58,8 @@ pub enum PodEnd {
     Failed(Value),
     /// Its node does not answer: its programs go on, and it is about to be deleted.
     NodeLost,
+    /// The cluster takes it from its node for this reason: it is about to go at the next look, and gone at the one after.
+    Taken(&'static str),
     /// It is there no more.
     Gone,
 }
@@ -129,12 +131,7 @@ impl FakeKubernetes {
     /// Writes the configuration of `kubectl`, and the stand-in.
     fn write_client(&self) -> Result<()> {
         let at = self.folder.path().display();
-        let config = format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: other\nclusters:\n- name: here\n  cluster: {{server: 'http://{}'}}\n\
-             contexts:\n- name: here\n  context: {{cluster: here, user: me}}\nusers:\n- name: me\n  user: {{token: t0ken-of-the-cluster}}\n",
-            self.address
-        );
-        fs::write(self.kubeconfig(), config)?;
+        self.lead_to(self)?;
         let real = found("kubectl").context("`kubectl` is missing")?;
         let script = format!(
             r#"#!/bin/sh
@@ -161,6 +158,20 @@ nsenter --target "$(cat {at}/pods/"$pod"/pid)" --mount --pid --uts -- "$@"
         let stand_in = self.programs().join("kubectl");
         fs::write(&stand_in, script)?;
         fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755))?;
+        Ok(())
+    }
+
+    /// Has the configuration of this one's `kubectl` lead to another one, as a person does who works with several.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn lead_to(&self, other: &Self) -> Result<()> {
+        let config = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: other\nclusters:\n- name: here\n  cluster: {{server: 'http://{}'}}\n\
+             contexts:\n- name: here\n  context: {{cluster: here, user: me}}\nusers:\n- name: me\n  user: {{token: t0ken-of-the-cluster}}\n",
+            other.address
+        );
+        fs::write(self.kubeconfig(), config)?;
         Ok(())
     }
 

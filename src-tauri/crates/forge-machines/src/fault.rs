@@ -300,6 +300,12 @@ impl Fault {
         )
     }
 
+    /// Whether no keeper can ever have run where it was met: nothing of a task is there.
+    #[must_use]
+    pub const fn is_of_place_without_keeper(&self) -> bool {
+        matches!(self, Self::WrongArchitecture { .. } | Self::NoProgram { .. })
+    }
+
     /// Whether it is one of a single task's container or job: the machine serves other tasks all the same.
     #[must_use]
     pub const fn is_of_one_task(&self) -> bool {

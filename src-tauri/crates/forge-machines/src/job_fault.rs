@@ -29,6 +29,8 @@ pub enum JobEnd {
     Cancelled,
     /// Somebody deleted it, or what it ran in.
     Deleted,
+    /// What it ran in was taken away: its node was drained or shut down, or somebody deleted the pod.
+    Taken,
     /// Its node put it out.
     Evicted,
     /// Its node failed.
@@ -125,6 +127,7 @@ fn told(over: &JobOver) -> String {
         JobEnd::OutOfMemory => format!("it was killed at its memory limit{of}"),
         JobEnd::Cancelled => "somebody cancelled it".to_owned(),
         JobEnd::Deleted => "somebody deleted it".to_owned(),
+        JobEnd::Taken => "its pod was taken away".to_owned(),
         JobEnd::Evicted => "its node put it out".to_owned(),
         JobEnd::NodeFailed => {
             "its node failed, and the cluster cannot tell whether programs still run there".to_owned()
@@ -137,6 +140,8 @@ fn told(over: &JobOver) -> String {
     };
     let silent = match end {
         JobEnd::NodeFailed | JobEnd::NodeCameBack => "",
+        JobEnd::Taken | JobEnd::Evicted if *may_go_on => ", and it has not ended yet",
+        JobEnd::Preempted if *may_go_on => ", and it may not have ended yet",
         _ if *may_go_on => ", but its node does not answer, so it may go on there",
         _ => "",
     };
@@ -164,6 +169,7 @@ impl JobOver {
             JobEnd::OutOfMemory => "out_of_memory",
             JobEnd::Cancelled => "job_cancelled",
             JobEnd::Deleted => "job_deleted",
+            JobEnd::Taken => "job_taken",
             JobEnd::Evicted => "job_evicted",
             JobEnd::NodeFailed | JobEnd::NodeCameBack => "node_failed",
             JobEnd::Preempted => "job_preempted",
@@ -193,7 +199,7 @@ impl JobFault {
             }
             Self::Waiting { remedy, .. } | Self::Stalled { remedy, .. } => remedy.clone(),
             Self::Over(over) if over.may_go_on || over.end == JobEnd::NodeFailed => {
-                "Wait until the node is back, or give up the machine: the task then goes on in another job.".to_owned()
+                "Wait until its cluster knows its end, or give up the machine: the task then goes on in another job.".to_owned()
             }
             Self::Over(over) => match over.end {
                 JobEnd::TimeLimit => "Raise the time limit of the machine, or have the task do less.",
@@ -205,6 +211,7 @@ impl JobFault {
                 | JobEnd::NodeCameBack
                 | JobEnd::Cancelled
                 | JobEnd::Deleted
+                | JobEnd::Taken
                 | JobEnd::Preempted
                 | JobEnd::BootFailed
                 | JobEnd::Ended

@@ -56,17 +56,21 @@ impl KubernetesFault {
             };
             return Some(Self::SignIn { said });
         }
-        // A quota is told as a right that is missing.
-        if has(&["(Forbidden)", "is forbidden"])
-            && !has(&["exceeded quota", "limits.", "violates PodSecurity"])
-        {
-            return Some(Self::Forbidden { said });
+        // Quotas and policies are told as rights that are missing, too: a right that is has its verb said.
+        if is_forbidden(&said) {
+            let names_a_right = said.contains(" cannot ")
+                && has(&[" resource \"", " path \""])
+                && !said.contains("denied the request");
+            return names_a_right.then_some(Self::Forbidden { said });
         }
         let configuration = [
             "no context exists",
             "context was not found",
             "no configuration has been provided",
             "error loading config",
+            "current-context is not set",
+            "current-context must exist",
+            "cannot locate context",
             "no such file or directory",
             "invalid configuration",
         ];
@@ -100,7 +104,43 @@ impl KubernetesFault {
 
     /// The same where something must be wrong: what is not known is one of the server.
     pub(crate) fn of_any(errors: &str) -> Self {
-        Self::of(errors).unwrap_or_else(|| Self::Server { said: without_server(&last_said(errors)) })
+        Self::of(errors).unwrap_or_else(|| {
+            let said = last_said(errors);
+            match is_forbidden(&said) {
+                true => Self::Forbidden { said },
+                false => Self::Server { said: without_server(&said) },
+            }
+        })
+    }
+
+    /// Why a Job was not created. Only a server that says that it refuses the Job has refused it.
+    pub(crate) fn of_create(errors: &str) -> Self {
+        let refuses = [
+            "(Invalid)",
+            "is invalid",
+            "(Forbidden)",
+            "is forbidden",
+            "(NotFound)",
+            "(BadRequest)",
+            "(MethodNotAllowed)",
+            "denied the request",
+            "strict decoding",
+            "error validating",
+        ];
+        match Self::of(errors) {
+            Some(fault) => fault,
+            None if refuses.iter().any(|text| errors.contains(text)) => {
+                Self::Refused { said: refusal(errors) }
+            }
+            None => Self::of_any(errors),
+        }
+    }
+
+    /// Jobs were created on another server than the one that is asked now.
+    pub(crate) fn elsewhere(created_on: &str, now: &str) -> Self {
+        Self::Configuration {
+            said: format!("it leads to {now} now, and the Job was created on {created_on}"),
+        }
     }
 
     /// What a person can do about it.
@@ -135,6 +175,12 @@ impl KubernetesFault {
         matches!(self, Self::Server { .. } | Self::SignIn { .. })
     }
 
+    /// Whether it is mended outside of Forge, by a person or by a program that signs in: the configuration of `kubectl`, and
+    /// rights in the cluster.
+    pub(crate) const fn is_mended_outside(&self) -> bool {
+        matches!(self, Self::Configuration { .. } | Self::Forbidden { .. })
+    }
+
     /// Which step of a test it ends.
     pub(crate) const fn step(&self) -> StepName {
         match self {
@@ -146,6 +192,35 @@ impl KubernetesFault {
             Self::Refused { .. } => StepName::Job,
         }
     }
+}
+
+fn is_forbidden(said: &str) -> bool {
+    said.contains("(Forbidden)") || said.contains("is forbidden")
+}
+
+/// What was said of a Job that is beyond a quota.
+pub(crate) fn beyond_quota(errors: &str) -> Option<String> {
+    errors.contains("exceeded quota").then(|| refusal(errors))
+}
+
+/// What is wrong with the node of a pod, or with its container, where the server says that: it answers itself.
+pub(crate) fn of_node(errors: &str) -> Option<String> {
+    let said = last_said(errors);
+    if said.contains("error dialing backend") {
+        return Some("its node does not answer".to_owned());
+    }
+    let of_node = ["unable to upgrade connection", "error executing command in container"];
+    of_node.iter().any(|text| said.contains(text)).then_some(said)
+}
+
+/// What the server said of a Job that it refuses. Each field that is not valid may be on a line of its own.
+fn refusal(errors: &str) -> String {
+    let lines = errors.lines().map(str::trim).filter(|line| !line.starts_with("Warning: "));
+    let said = short(&lines.collect::<Vec<_>>().join(" "));
+    let said = said.split_once("error when creating \"STDIN\": ").map_or(said.as_str(), |(_, rest)| rest);
+    let said = said.strip_prefix("error: ").unwrap_or(said);
+    let said = said.strip_prefix("Error from server ").unwrap_or(said);
+    said.to_owned()
 }
 
 /// The last line that says something, without what every error begins with and without advice.
@@ -241,5 +316,75 @@ mod tests {
         let quota = "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch \"x\" is forbidden: exceeded quota: few";
         assert_eq!(KubernetesFault::of(quota), None, "it is the Job that is refused");
         assert_eq!(KubernetesFault::of("command terminated with exit code 3"), None);
+    }
+
+    #[test]
+    fn only_what_the_server_says_of_the_job_is_a_refusal() {
+        type Of = fn(&KubernetesFault) -> bool;
+        let server: Of = |fault| matches!(fault, KubernetesFault::Server { .. });
+        let forbidden: Of = |fault| matches!(fault, KubernetesFault::Forbidden { .. });
+        let refused: Of = |fault| matches!(fault, KubernetesFault::Refused { .. });
+        for (said, is) in [
+            ("Error from server: etcdserver: request timed out\n", server),
+            ("Error from server: etcdserver: leader changed\n", server),
+            ("Error from server: rpc error: code = Unavailable desc = transport is closing\n", server),
+            ("error: http2: client connection lost\n", server),
+            ("error: EOF\n", server),
+            (
+                "Error from server (InternalError): error when creating \"STDIN\": Internal error occurred: failed calling webhook \"x\"\n",
+                server,
+            ),
+            (
+                "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch is forbidden: User \"me\" cannot create resource \"jobs\" in API group \"batch\" in the namespace \"agents\"\n",
+                forbidden,
+            ),
+            (
+                "Error from server (Forbidden): error when creating \"STDIN\": admission webhook \"validation.gatekeeper.sh\" denied the request: no limits\n",
+                refused,
+            ),
+            (
+                "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch \"x\" is forbidden: unable to create new content in namespace agents because it is being terminated\n",
+                refused,
+            ),
+            ("Error from server (NotFound): namespaces \"nowhere\" not found\n", refused),
+            ("The Job \"x\" is invalid: spec.a: Required value\n", refused),
+        ] {
+            let fault = KubernetesFault::of_create(said);
+            assert!(is(&fault), "{said}: {fault:?}");
+        }
+        let quota = "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch \"x\" is forbidden: exceeded quota: few\n";
+        assert_eq!(
+            beyond_quota(quota).as_deref(),
+            Some("jobs.batch \"x\" is forbidden: exceeded quota: few")
+        );
+        assert_eq!(beyond_quota("Error from server: etcdserver: leader changed\n"), None);
+        let listed = "Error from server (Forbidden): jobs.batch is forbidden: a policy\n";
+        assert!(forbidden(&KubernetesFault::of_any(listed)));
+    }
+
+    #[test]
+    fn refusal_is_told_without_what_every_one_begins_with() {
+        let said = "Warning: x is deprecated\nThe Job \"x\" is invalid: \n* spec.a: Required value\n* spec.b: Invalid value\n";
+        assert_eq!(
+            refusal(said),
+            "The Job \"x\" is invalid: * spec.a: Required value * spec.b: Invalid value"
+        );
+        let said = "Error from server (NotFound): namespaces \"nowhere\" not found\n";
+        assert_eq!(refusal(said), "(NotFound): namespaces \"nowhere\" not found");
+    }
+
+    #[test]
+    fn node_that_does_not_answer_is_not_the_server() {
+        for said in [
+            "Error from server: error dialing backend: dial tcp 10.0.0.7:10250: connect: connection refused\n",
+            "error: error dialing backend: dial tcp 10.0.0.7:10250: i/o timeout\n",
+            "Error from server: error dialing backend: dial tcp 10.0.0.7:10250: connect: no route to host\n",
+        ] {
+            assert_eq!(of_node(said).as_deref(), Some("its node does not answer"), "{said}");
+        }
+        let container = "Error from server (InternalError): Internal error occurred: error executing command in container: no task\n";
+        assert!(of_node(container).is_some_and(|said| said.ends_with("in container: no task")));
+        assert!(of_node("error: unable to upgrade connection: container not found (\"forge\")\n").is_some());
+        assert_eq!(of_node("The connection to the server 127.0.0.1:1 was refused\n"), None);
     }
 }

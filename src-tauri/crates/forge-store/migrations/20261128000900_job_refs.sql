@@ -7,6 +7,7 @@ CREATE TABLE jobs_now (
     job TEXT, -- what the cluster calls it
     node TEXT, -- the one that it runs or ran on, once it has begun
     pod TEXT, -- the one that it began in, where the cluster has pods
+    server TEXT, -- the address of the one that it is created on, where a cluster may be reached by several
     over TEXT, -- JSON: how it ended, once the cluster said so
     created_at INTEGER NOT NULL
 ) STRICT;

@@ -5,10 +5,14 @@
 //!   of it is left.
 //! - A job that may still be at work, because its node failed, is left alone until the cluster knows its end.
 
-use std::{collections::HashSet, sync::Mutex, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use forge_machines::{
-    Fault, JobEnd, JobOver,
+    Fault, JobEnd, JobOver, SlurmFault, Way,
     job::{Allocation, Cluster, JobRef, Look},
 };
 use forge_model::ids::{MachineId, TaskId};
@@ -39,6 +43,7 @@ const ON_ITS_WAY_MS: i64 = 180_000;
 /// a restored database does not have. What such a job holds is fetched as that of any other, so it gets a row first.
 pub(super) async fn sweep(world: &World, machine: &Machine) -> Result<()> {
     let cluster = contacts::cluster(world, machine).await?;
+    let server = cluster.server().await.map_err(unreachable_by)?;
     let listed = cluster.list().await.map_err(unreachable_by)?;
     for job in listed.into_iter().filter(|job| !job.is_of_own_test()) {
         let mut tx = world.store().write().await?;
@@ -51,6 +56,7 @@ pub(super) async fn sweep(world: &World, machine: &Machine) -> Result<()> {
                 job: Some(job.job.0),
                 node: None,
                 pod: None,
+                server: server.clone(),
                 over: None,
                 created_at: world.now(),
             };
@@ -135,7 +141,10 @@ async fn release_in_turn(
             Some(called) => called,
             // A request may be on its way still.
             None if is_young(world, &job.id).await? => return Ok(false),
-            None => return forget(world, &job.id).await,
+            None => {
+                cluster.require_server(job.server.as_deref()).await.map_err(unreachable_by)?;
+                return forget(world, &job.id).await;
+            }
         },
     };
     match cluster.look(&called, job.known()).await.map_err(unreachable_by)? {
@@ -158,18 +167,41 @@ async fn release_in_turn(
         Look::Over(over) if !over.is_certain() => Ok(false),
         Look::Over(over) => {
             let has_begun = job.place.is_some() || !over.node.is_empty();
-            let left = if has_begun { cluster.left(&job.id).await.map_err(unreachable_by)? } else { None };
-            if let Some(left) = left {
-                let left = contacts::asked_behind(world, KeeperId::of(machine, task), left);
-                if !is_left_behind_kept(world, &left).await? {
-                    return Ok(false);
+            match left_behind(cluster.left(&job.id).await, has_begun).map_err(unreachable_by)? {
+                LeftBehind::There(left) => {
+                    let left = contacts::asked_behind(world, KeeperId::of(machine, task), left);
+                    if !is_left_behind_kept(world, &left).await? {
+                        return Ok(false);
+                    }
                 }
+                LeftBehind::Nothing => {}
+                LeftBehind::Unseen => return forget(world, &job.id).await,
             }
             if !cluster.remove(&called, &job.id).await.map_err(unreachable_by)? {
                 return Ok(false);
             }
             forget(world, &job.id).await
         }
+    }
+}
+
+/// What a job that is over left.
+enum LeftBehind {
+    /// Something that can be asked what it holds.
+    There(Arc<dyn Way>),
+    /// Nothing.
+    Nothing,
+    /// Nobody can see that, and the job never began as far as is known: nothing is removed there.
+    Unseen,
+}
+
+/// What a job left, by what its cluster answered. It is asked of each one: that a job never began may only be forgotten.
+fn left_behind(asked: Result<Option<Arc<dyn Way>>, Fault>, has_begun: bool) -> Result<LeftBehind, Fault> {
+    match asked {
+        Ok(Some(left)) => Ok(LeftBehind::There(left)),
+        Ok(None) => Ok(LeftBehind::Nothing),
+        Err(Fault::Slurm(SlurmFault::NotShared { .. })) if !has_begun => Ok(LeftBehind::Unseen),
+        Err(fault) => Err(fault),
     }
 }
 
@@ -208,6 +240,7 @@ async fn is_emptied(world: &World, asked: &Asked) -> Result<bool> {
             // Its repository may not be there at the moment: then what it holds has nowhere to go.
             Ok(asked.keeper.far_trees(false).await.map_err(EngineError::Transfer)?.is_empty())
         }
+        Err(fault) if fault.is_of_place_without_keeper() => Ok(true),
         Err(fault) => Err(unreachable_by(fault)),
     }
 }
@@ -228,4 +261,21 @@ pub(super) async fn left_on(world: &World, machine: &MachineId) -> Result<Vec<Jo
 
 fn unreachable_by(fault: Fault) -> EngineError {
     unreachable(std::io::Error::other(fault))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_that_nobody_sees_is_let_be_only_of_a_job_that_never_began() {
+        let hidden = || SlurmFault::NotShared { folder: "/shared".to_owned(), place: "here".to_owned() };
+        let silent = || SlurmFault::Controller { said: "it is down".to_owned() };
+        assert!(matches!(left_behind(Err(hidden().into()), false), Ok(LeftBehind::Unseen)));
+        assert!(left_behind(Err(hidden().into()), true).is_err());
+        assert!(left_behind(Err(silent().into()), false).is_err(), "what it holds is not known");
+        for has_begun in [false, true] {
+            assert!(matches!(left_behind(Ok(None), has_begun), Ok(LeftBehind::Nothing)));
+        }
+    }
 }

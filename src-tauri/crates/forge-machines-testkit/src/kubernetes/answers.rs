@@ -104,8 +104,8 @@ fn refusal(how: Answers, path: &[&str]) -> Option<Response> {
             Some(failure(StatusCode::FORBIDDEN, "Forbidden", &message))
         }
         Answers::Broken => {
-            let message = "etcdserver: leader changed";
-            Some(failure(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message))
+            // Without a reason, as what is behind the server is told.
+            Some(failure(StatusCode::INTERNAL_SERVER_ERROR, "", "etcdserver: leader changed"))
         }
     }
 }
@@ -151,7 +151,11 @@ fn of_pods(
     query: &HashMap<String, String>,
 ) -> Response {
     match (method, rest) {
-        (&Method::GET, []) => list("Pod", "v1", chosen(objects.pods.values().map(|pod| &pod.object), query)),
+        (&Method::GET, []) => {
+            let listed = list("Pod", "v1", chosen(objects.pods.values().map(|pod| &pod.object), query));
+            objects.forget_taken();
+            listed
+        }
         (&Method::GET, [name]) => found("pods", name, objects.pods.get(*name).map(|pod| &pod.object)),
         (&Method::DELETE, [name]) => deleted("pods", name, objects.delete_pod(name)),
         _ => failure(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", "the method is not allowed"),

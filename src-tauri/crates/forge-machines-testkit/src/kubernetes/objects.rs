@@ -22,6 +22,8 @@ const NODE: &str = "node-1";
 pub(super) struct Pod {
     pub(super) object: Value,
     first: Option<Child>,
+    /// Whether it is gone after the next look.
+    is_taken: bool,
 }
 
 /// All of them.
@@ -98,7 +100,7 @@ impl Objects {
             object["spec"]["nodeName"] = json!(NODE);
             first = Some(pods::start(&self.folder, &pod_name, &template["spec"])?);
         }
-        self.pods.insert(pod_name, Pod { object, first });
+        self.pods.insert(pod_name, Pod { object, first, is_taken: false });
         Ok(())
     }
 
@@ -129,16 +131,35 @@ impl Objects {
                     pod.object["metadata"]["deletionTimestamp"] = json!(AT);
                     pod.object["status"]["reason"] = json!("NodeLost");
                 }
+                PodEnd::Taken(reason) => {
+                    pods::end(&mut pod.first);
+                    pod.object["metadata"]["deletionTimestamp"] = json!(AT);
+                    let target = json!({ "type": "DisruptionTarget", "status": "True", "reason": reason });
+                    pod.object["status"]["conditions"] = json!([target]);
+                    pod.is_taken = true;
+                }
                 PodEnd::Gone => pods::end(&mut pod.first),
             }
         }
         if *end == PodEnd::Gone {
             self.pods.clear();
         }
-        for job in self.jobs.values_mut().filter(|_| *end != PodEnd::NodeLost) {
-            let why = json!({ "type": "Failed", "status": "True", "reason": "BackoffLimitExceeded",
-                "message": "Job has reached the specified backoff limit" });
-            job["status"] = json!({ "failed": 1, "conditions": [why] });
+        // A pod that is about to go is not counted yet.
+        if matches!(end, PodEnd::Failed(_) | PodEnd::Gone) {
+            self.jobs.values_mut().for_each(fail);
+        }
+    }
+
+    /// Those that were taken from their nodes are there no more.
+    pub(super) fn forget_taken(&mut self) {
+        let taken: Vec<String> =
+            self.pods.iter().filter(|(_, pod)| pod.is_taken).map(|(name, _)| name.clone()).collect();
+        for name in taken {
+            let of = self.pods[&name].object["metadata"]["labels"]["job-name"].clone();
+            self.pods.remove(&name);
+            if let Some(job) = of.as_str().and_then(|of| self.jobs.get_mut(of)) {
+                fail(job);
+            }
         }
     }
 
@@ -174,6 +195,13 @@ impl Objects {
     pub(super) fn first_pids(&self) -> BTreeSet<u32> {
         self.pods.values().filter_map(|pod| pods::first_of(pod.first.as_ref()?).ok()).collect()
     }
+}
+
+/// The Job of a pod that failed is over.
+fn fail(job: &mut Value) {
+    let why = json!({ "type": "Failed", "status": "True", "reason": "BackoffLimitExceeded",
+        "message": "Job has reached the specified backoff limit" });
+    job["status"] = json!({ "failed": 1, "conditions": [why] });
 }
 
 fn is_of(pod: &Value, job: &str) -> bool {

@@ -27,6 +27,8 @@ pub struct Known<'k> {
     pub place: Option<&'k Place>,
     /// How it ended.
     pub over: Option<&'k JobOver>,
+    /// The server that it was created on, where a cluster has several ways to be reached.
+    pub server: Option<&'k str>,
 }
 
 /// How a job is.
@@ -66,6 +68,22 @@ impl ListedJob {
 /// A cluster that runs jobs. Each verb may be repeated.
 #[async_trait]
 pub trait Cluster: fmt::Debug + Send + Sync + 'static {
+    /// The address of the server that is asked now; none where the machine itself says which cluster is asked.
+    ///
+    /// # Errors
+    /// When that is not known.
+    async fn server(&self) -> Result<Option<String>, Fault> {
+        Ok(None)
+    }
+
+    /// Refuses to be asked for a job that was created on another server: that it is not here says nothing of it.
+    ///
+    /// # Errors
+    /// When the servers differ, or the one that is asked now is not known.
+    async fn require_server(&self, _: Option<&str>) -> Result<(), Fault> {
+        Ok(())
+    }
+
     /// Submits a job for a task. Whoever calls has written down that it is asked for, and has looked for it.
     ///
     /// # Errors

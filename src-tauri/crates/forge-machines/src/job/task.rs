@@ -31,13 +31,21 @@ pub struct Allocation {
     pub place: Option<Place>,
     /// How it ended, once the cluster said so.
     pub over: Option<JobOver>,
+    /// The server that it is created on, where [`Cluster::server`] names one.
+    pub server: Option<String>,
 }
 
 impl Allocation {
+    /// One of which nothing is known.
+    #[must_use]
+    pub const fn new(id: String) -> Self {
+        Self { id, job: None, place: None, over: None, server: None }
+    }
+
     /// What is known of it, for whoever looks at it.
     #[must_use]
     pub fn known(&self) -> Known<'_> {
-        Known { place: self.place.as_ref(), over: self.over.as_ref() }
+        Known { place: self.place.as_ref(), over: self.over.as_ref(), server: self.server.as_deref() }
     }
 
     /// What people are told that it is called.
@@ -61,6 +69,12 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// When it cannot be written.
     async fn intend(&self) -> io::Result<Allocation>;
+
+    /// It is about to be submitted on this server.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn addressed(&self, id: &str, server: &str) -> io::Result<()>;
 
     /// The cluster calls it so.
     ///
@@ -154,7 +168,7 @@ impl TaskJob {
 
     /// The job that runs, for whoever reaches into it: nobody does before it was found.
     fn to_reach(&self) -> Allocation {
-        let unknown = || Allocation { id: String::new(), job: None, place: None, over: None };
+        let unknown = || Allocation::new(String::new());
         self.running().unwrap_or_else(unknown)
     }
 
@@ -189,7 +203,20 @@ impl TaskJob {
         let unsure = Arc::clone(&self.unsure_until);
         let done = tokio::spawn(async move {
             let mut unsure = unsure.lock().await;
-            let job = match cluster.find(&allocation.id).await? {
+            let mut allocation = allocation;
+            if allocation.server.is_none()
+                && let Some(server) = cluster.server().await?
+            {
+                let addressed = ledger.addressed(&allocation.id, &server).await;
+                addressed.map_err(|error| unwritten(&error))?;
+                allocation.server = Some(server);
+            }
+            let found = cluster.find(&allocation.id).await?;
+            if found.is_none() {
+                // It may be where the user's configuration led when it was asked for.
+                cluster.require_server(allocation.server.as_deref()).await?;
+            }
+            let job = match found {
                 Some(job) => job,
                 None if unsure.is_some_and(|until| Instant::now() < until) => {
                     return Err(JobFault::Unsure.into());

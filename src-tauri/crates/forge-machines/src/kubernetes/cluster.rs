@@ -9,7 +9,7 @@ use super::{Kubernetes, KubernetesFault, manifest::CONTAINER};
 use crate::{
     Fault, KeeperProgram, Step, StepName, Way,
     job::{Allocation, Cluster, JobFault, JobRef, Known, ListedJob, Look},
-    kubernetes_fault::last_said,
+    kubernetes_fault::{last_said, of_node},
     shell,
 };
 
@@ -18,6 +18,14 @@ const KEEPER: &str = "forge-keeper";
 
 #[async_trait]
 impl Cluster for Kubernetes {
+    async fn server(&self) -> Result<Option<String>, Fault> {
+        self.setup().server().await.map(Some)
+    }
+
+    async fn require_server(&self, created_on: Option<&str>) -> Result<(), Fault> {
+        self.setup().require_server(created_on).await
+    }
+
     async fn submit(&self, id: &str, task: &str) -> Result<JobRef, Fault> {
         self.create(id, task).await
     }
@@ -87,11 +95,17 @@ impl Cluster for Kubernetes {
         KubernetesFault::NoProgram.into()
     }
 
-    fn silent(&self, _: &JobRef) -> Fault {
-        KubernetesFault::Server { said: "`kubectl exec` says nothing".to_owned() }.into()
+    /// The server is asked before. What says nothing is the node, or what it begins the shell with.
+    fn silent(&self, job: &JobRef) -> Fault {
+        let why = "its node does not answer `kubectl exec`".to_owned();
+        let remedy = "Wait; if it lasts, look at the node of the pod.".to_owned();
+        JobFault::Stalled { job: job.clone(), why, remedy }.into()
     }
 
     fn why_cut(&self, job: &JobRef, _: Option<Exit>, errors: &str) -> Fault {
+        if let Some(said) = of_node(errors) {
+            return JobFault::Disconnected { job: job.clone(), said }.into();
+        }
         if let Some(fault) = KubernetesFault::of(errors) {
             return fault.into();
         }

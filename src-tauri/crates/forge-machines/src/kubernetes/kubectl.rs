@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use forge_exec::{Caps, CollectError, Collected, Command, Exit, Stdin, Unmarked, collect};
+use forge_exec::{
+    Caps, CollectError, Collected, Command, ExecError, Exit, Stdin, Unmarked, Variables, collect,
+};
 use serde_json::Value;
 
 use super::{KubernetesFault, KubernetesSetup};
@@ -26,7 +28,75 @@ pub(super) struct Failed {
     pub(super) errors: String,
 }
 
+/// Runs a command to its end: what it printed, or how it failed.
+async fn run(command: Command<Unmarked>, input: Option<Vec<u8>>) -> Result<Result<Vec<u8>, Failed>, Fault> {
+    let command = command.timeout(ANSWERS_WITHIN);
+    let command = match input {
+        Some(input) => command.stdin(Stdin::Bytes(input)),
+        None => command,
+    };
+    match collect(command, CAPS).await {
+        Ok(Collected { exit: Exit::Code(0), stdout, .. }) => Ok(Ok(stdout)),
+        Ok(Collected { stderr, .. }) => {
+            Ok(Err(Failed { errors: String::from_utf8_lossy(&stderr).into_owned() }))
+        }
+        Err(CollectError::Run(ExecError::NoProgram { .. })) => Err(KubernetesFault::NoProgram.into()),
+        // This computer lacks something for the moment.
+        Err(error @ CollectError::Run(_)) => Err(KubernetesFault::Server { said: error.to_string() }.into()),
+        Err(CollectError::TimedOut { after, .. }) => {
+            let said = format!("kubectl did not answer within {} s", after.as_secs());
+            Err(KubernetesFault::Server { said }.into())
+        }
+        Err(error @ CollectError::TooMuchOutput { .. }) => {
+            Err(KubernetesFault::Server { said: error.to_string() }.into())
+        }
+    }
+}
+
+/// The context that `kubectl` uses when none is named.
+///
+/// # Errors
+/// When there is none, or `kubectl` cannot be asked.
+pub async fn current_context(kubeconfig: Option<&str>, environment: Arc<Variables>) -> Result<String, Fault> {
+    let file = kubeconfig.map(|file| format!("--kubeconfig={file}"));
+    let command = Command::tool(KUBECTL, "/")
+        .args(file)
+        .args(["config", "current-context"])
+        .base(environment)
+        .without_terminal();
+    let told = run(command, None).await?;
+    let told = told.map_err(|failed| Fault::from(KubernetesFault::of_any(&failed.errors)))?;
+    let context = String::from_utf8_lossy(&told).trim().to_owned();
+    match context.is_empty() {
+        true => Err(KubernetesFault::Configuration { said: "current-context is not set".to_owned() }.into()),
+        false => Ok(context),
+    }
+}
+
 impl KubernetesSetup {
+    /// The address of the server that the configuration leads to now.
+    pub(super) async fn server(&self) -> Result<String, Fault> {
+        let words = ["config", "view", "--minify", "--output=jsonpath={.clusters[0].cluster.server}"];
+        let told = self.ask(&words).await?;
+        let server = String::from_utf8_lossy(&told).trim().to_owned();
+        match server.is_empty() {
+            true => {
+                Err(KubernetesFault::Configuration { said: "its context names no server".to_owned() }.into())
+            }
+            false => Ok(server),
+        }
+    }
+
+    /// Refuses when a Job was created on another server than the one that is asked now.
+    pub(super) async fn require_server(&self, created_on: Option<&str>) -> Result<(), Fault> {
+        let Some(created_on) = created_on else { return Ok(()) };
+        let now = self.server().await?;
+        match now == created_on {
+            true => Ok(()),
+            false => Err(KubernetesFault::elsewhere(created_on, &now).into()),
+        }
+    }
+
     /// A command with what says where the cluster is.
     pub(super) fn kubectl(&self, words: &[&str]) -> Command<Unmarked> {
         let config = &self.config;
@@ -49,25 +119,7 @@ impl KubernetesSetup {
         input: Option<Vec<u8>>,
     ) -> Result<Result<Vec<u8>, Failed>, Fault> {
         let words = [words, &[REQUEST_WITHIN]].concat();
-        let command = self.kubectl(&words).timeout(ANSWERS_WITHIN);
-        let command = match input {
-            Some(input) => command.stdin(Stdin::Bytes(input)),
-            None => command,
-        };
-        match collect(command, CAPS).await {
-            Ok(Collected { exit: Exit::Code(0), stdout, .. }) => Ok(Ok(stdout)),
-            Ok(Collected { stderr, .. }) => {
-                Ok(Err(Failed { errors: String::from_utf8_lossy(&stderr).into_owned() }))
-            }
-            Err(CollectError::Run(_)) => Err(KubernetesFault::NoProgram.into()),
-            Err(CollectError::TimedOut { after, .. }) => {
-                let said = format!("kubectl did not answer within {} s", after.as_secs());
-                Err(KubernetesFault::Server { said }.into())
-            }
-            Err(error @ CollectError::TooMuchOutput { .. }) => {
-                Err(KubernetesFault::Server { said: error.to_string() }.into())
-            }
-        }
+        run(self.kubectl(&words), input).await
     }
 
     /// Runs a command that fails only when something is wrong with the way to the cluster.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{KubernetesSetup, Toleration};
-use crate::job::JobRef;
+use crate::{KeeperProgram, job::JobRef};
 
 /// What is in labels before the name.
 const DOMAIN: &str = "forge.dev";
@@ -15,8 +15,8 @@ const PREFIX: &str = "forge-";
 pub(super) const CONTAINER: &str = "forge";
 
 /// What the pod does: it takes the ends of programs whose parents are gone, and ends when it is asked to. The keeper and
-/// all that it runs are beside it.
-const IDLE: &str = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done";
+/// all that it runs are beside it. A pod that is taken from its node has not done what it was for.
+const IDLE: &str = "trap 'exit 143' TERM INT; while :; do sleep 3600 & wait $!; done";
 
 /// How long the pod has to end, in seconds.
 const ENDS_WITHIN: u32 = 10;
@@ -56,6 +56,11 @@ pub(super) fn manifest(setup: &KubernetesSetup, id: &str, task: &str) -> Value {
             labels.insert(format!("{DOMAIN}/{name}"), json!(value));
         }
     }
+    // An idle pod waits for somebody: nodes are not emptied of it to save some.
+    let annotations = json!({
+        "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+        "karpenter.sh/do-not-disrupt": "true",
+    });
     let mut pod = json!({
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": ENDS_WITHIN,
@@ -76,6 +81,9 @@ pub(super) fn manifest(setup: &KubernetesSetup, id: &str, task: &str) -> Value {
         pod["containers"][0]["resources"] =
             json!({ "requests": config.resources, "limits": config.resources });
     }
+    if let Some(kind) = kind_of_nodes(setup.keepers.iter().map(KeeperProgram::architecture)) {
+        pod["nodeSelector"] = json!({ "kubernetes.io/arch": kind });
+    }
     if !config.tolerations.is_empty() {
         pod["tolerations"] = config.tolerations.iter().map(toleration).collect();
     }
@@ -89,9 +97,21 @@ pub(super) fn manifest(setup: &KubernetesSetup, id: &str, task: &str) -> Value {
             "parallelism": 1,
             // Servers that do not know it leave it out. With it, no pod is made beside one that is ending.
             "podReplacementPolicy": "Failed",
-            "template": { "metadata": { "labels": labels }, "spec": pod },
+            "template": { "metadata": { "labels": labels, "annotations": annotations }, "spec": pod },
         },
     })
+}
+
+/// The one kind of nodes that keepers are for, as nodes call it.
+fn kind_of_nodes<'k>(mut keepers: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let first = keepers.next()?;
+    let is_only = keepers.all(|other| other == first);
+    let kind = match first {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    is_only.then_some(kind)
 }
 
 fn toleration(of: &Toleration) -> Value {
@@ -126,6 +146,14 @@ mod tests {
             keepers: Vec::new(),
             environment: Arc::default(),
         }
+    }
+
+    #[test]
+    fn nodes_are_of_the_kind_that_there_is_a_keeper_for() {
+        assert_eq!(kind_of_nodes(["x86_64"].into_iter()), Some("amd64"));
+        assert_eq!(kind_of_nodes(["aarch64", "aarch64"].into_iter()), Some("arm64"));
+        assert_eq!(kind_of_nodes(["x86_64", "aarch64"].into_iter()), None);
+        assert_eq!(kind_of_nodes(std::iter::empty()), None);
     }
 
     #[test]
@@ -166,7 +194,9 @@ mod tests {
                 { "key": "a/b", "operator": "Equal", "value": "c", "effect": "NoExecute" },
             ])
         );
-        let labels = &job["spec"]["template"]["metadata"]["labels"];
+        let template = &job["spec"]["template"]["metadata"];
+        assert_eq!(template["annotations"]["karpenter.sh/do-not-disrupt"], "true");
+        let labels = &template["labels"];
         assert_eq!((labels["forge.dev/job"].as_str(), id_of(&job)), (Some("0198-a"), Some("0198-a")));
         assert_eq!(
             selector_of("o1", &JobRef(name("0198-A"))),

@@ -28,4 +28,5 @@ mod verbs;
 
 pub use crate::kubernetes_fault::KubernetesFault;
 pub use config::{KubernetesConfig, KubernetesSetup, Toleration};
+pub use kubectl::current_context;
 pub use verbs::Kubernetes;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::object::{condition, text};
+use super::object::{condition, state, text};
 use crate::kubernetes_fault::short;
 
 /// A sentence's end, and what a person can do about it; nothing where waiting helps.
@@ -10,8 +10,7 @@ pub(super) type Told = (String, String);
 
 /// Why a pod does not run yet.
 pub(super) fn of_pod(pod: &Value) -> Told {
-    let state = pod.pointer("/status/containerStatuses/0/state/waiting");
-    if let Some(waiting) = state {
+    if let Some(waiting) = state(pod, "waiting") {
         return of_container(text(waiting, "/reason"), text(waiting, "/message"));
     }
     match condition(pod, "PodScheduled") {
@@ -97,7 +96,7 @@ const TOLERATIONS: &str = "Have the machine tolerate a taint of the nodes, and d
                            another one is made.";
 const SERVICE_ACCOUNT: &str = "Create the service account, or correct that of the machine and delete the Job with `kubectl \
                                delete job`: another one is made.";
-const QUOTA: &str =
+pub(super) const QUOTA: &str =
     "Wait until other pods of the namespace end, lower what the machine asks for, or ask for a higher quota.";
 const ADMINISTRATOR: &str = "Ask the cluster's administrator.";
 
@@ -109,7 +108,7 @@ mod tests {
 
     #[test]
     fn reason_that_only_a_person_can_mend_has_a_remedy() {
-        let waiting = |reason: &str, message: &str| json!({ "status": { "containerStatuses": [{ "state": { "waiting": { "reason": reason, "message": message } } }] } });
+        let waiting = |reason: &str, message: &str| json!({ "status": { "containerStatuses": [{ "name": "forge", "state": { "waiting": { "reason": reason, "message": message } } }] } });
         let scheduled = |reason: &str, message: &str| {
             let condition =
                 json!({ "type": "PodScheduled", "status": "False", "reason": reason, "message": message });

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    object::{condition, is_going, text},
+    object::{holds, is_going, text},
     pod::{ending, is_ended, look_of, waiting},
 };
 use crate::job::{JobEnd, JobOver, JobRef, Known, Look};
@@ -35,30 +35,45 @@ pub(super) fn seen(job: &JobRef, items: &[Value], known: Known<'_>) -> Seen {
     };
     if let Some(pod) = pod {
         return Seen::Is(match look_of(job, pod) {
-            // Somebody deleted the Job, and the pod may follow or not.
-            Look::Ready { .. } if of_job.is_none_or(is_going) => ending(job),
+            // Somebody deleted the Job, and the pod follows.
+            Look::Ready { .. } if is_deserted(of_job, pod) => ending(job),
             look => look,
         });
     }
     let Some(of_job) = of_job else { return Seen::Is(Look::Over(gone(job, known, JobEnd::Deleted))) };
+    if let Some(end) = end_of(of_job) {
+        return Seen::Is(Look::Over(gone(job, known, end)));
+    }
     if known.place.is_some() {
-        return Seen::Is(Look::Over(gone(job, known, JobEnd::Deleted)));
+        let end = if is_going(of_job) { JobEnd::Deleted } else { JobEnd::Taken };
+        return Seen::Is(Look::Over(gone(job, known, end)));
     }
     if is_going(of_job) {
         return Seen::Is(ending(job));
-    }
-    if let Some(failed) = condition(of_job, "Failed").filter(|it| text(it, "/status") == "True") {
-        let end = match text(failed, "/reason") {
-            "DeadlineExceeded" => JobEnd::TimeLimit,
-            _ => JobEnd::Deleted,
-        };
-        return Seen::Is(Look::Over(gone(job, known, end)));
     }
     if of_job.pointer("/spec/suspend").and_then(Value::as_bool) == Some(true) {
         let remedy = "Ask who suspended it.".to_owned();
         return Seen::Is(waiting(job, "it is suspended".to_owned(), remedy));
     }
     Seen::NoPod
+}
+
+/// Whether a pod that runs goes with its Job. One that was made an orphan on purpose stays.
+fn is_deserted(of_job: Option<&Value>, pod: &Value) -> bool {
+    let has_owner =
+        pod.pointer("/metadata/ownerReferences").and_then(Value::as_array).is_some_and(|it| !it.is_empty());
+    of_job.map_or(has_owner, is_going)
+}
+
+/// How a Job ended that has no pod any more, by its own words. Its pod ended, or was taken away, before anybody looked.
+fn end_of(of_job: &Value) -> Option<JobEnd> {
+    let over = ["Failed", "FailureTarget", "Complete", "SuccessCriteriaMet"];
+    let over = over.iter().find_map(|kind| holds(of_job, kind))?;
+    Some(match text(over, "/reason") {
+        "DeadlineExceeded" => JobEnd::TimeLimit,
+        _ if is_going(of_job) => JobEnd::Deleted,
+        _ => JobEnd::Taken,
+    })
 }
 
 /// How a Job ended that nothing is left of. What was known before is still so, and is certain now: Kubernetes forgets a pod
@@ -88,9 +103,11 @@ mod tests {
     }
 
     fn pod(name: &str, phase: &str) -> Value {
-        json!({ "kind": "Pod", "metadata": { "name": name, "creationTimestamp": "2026-01-01T00:00:00Z" },
+        json!({ "kind": "Pod",
+            "metadata": { "name": name, "creationTimestamp": "2026-01-01T00:00:00Z",
+                "ownerReferences": [{ "kind": "Job", "name": "forge-a" }] },
             "spec": { "nodeName": "n1" },
-            "status": { "phase": phase, "containerStatuses": [{ "state": { "running": {} } }] } })
+            "status": { "phase": phase, "containerStatuses": [{ "name": "forge", "state": { "running": {} } }] } })
     }
 
     #[test]
@@ -103,21 +120,26 @@ mod tests {
             "{new:?}"
         );
         let place = Place { node: "n1".to_owned(), pod: Some("p1".to_owned()) };
-        let known = Known { place: Some(&place), over: None };
+        let known = Known { place: Some(&place), ..Known::default() };
         let end = |items: &[Value], known: Known<'_>| match seen(&job(), items, known) {
             Seen::Is(Look::Over(over)) => (over.end, over.is_certain()),
             other => panic!("{other:?}"),
         };
         assert_eq!(end(&items, known), (JobEnd::Ended, true));
-        assert_eq!(end(&[of_job.clone(), pod("p2", "Running")], known), (JobEnd::Deleted, true));
+        assert_eq!(end(&[of_job.clone(), pod("p2", "Running")], known), (JobEnd::Taken, true));
+        assert_eq!(end(std::slice::from_ref(&of_job), known), (JobEnd::Taken, true));
         assert_eq!(end(&[], known), (JobEnd::Deleted, true));
         let failed = JobOver::new(job(), JobEnd::NodeFailed);
         assert_eq!(
-            end(&[], Known { place: Some(&place), over: Some(&failed) }),
+            end(&[], Known { place: Some(&place), over: Some(&failed), server: None }),
             (JobEnd::NodeCameBack, true)
         );
         let cancelled = JobOver { may_go_on: true, ..JobOver::new(job(), JobEnd::Cancelled) };
-        assert_eq!(end(&[], Known { place: None, over: Some(&cancelled) }), (JobEnd::Cancelled, true));
+        let known = Known { over: Some(&cancelled), ..Known::default() };
+        assert_eq!(end(&[], known), (JobEnd::Cancelled, true));
+        let preempted = JobOver { may_go_on: true, ..JobOver::new(job(), JobEnd::Preempted) };
+        let known = Known { place: Some(&place), over: Some(&preempted), server: None };
+        assert_eq!(end(std::slice::from_ref(&of_job), known), (JobEnd::Preempted, true));
         assert_eq!(seen(&job(), &[of_job], Known::default()), Seen::NoPod);
     }
 
@@ -129,9 +151,32 @@ mod tests {
             let is_ending = matches!(seen, Seen::Is(Look::Waiting { fault: JobFault::Stalled { .. } }));
             assert!(is_ending, "{items:?}: {seen:?}");
         }
-        let late = json!({ "kind": "Job", "status": { "conditions":
-            [{ "type": "Failed", "status": "True", "reason": "DeadlineExceeded" }] } });
-        let seen = seen(&job(), &[late], Known::default());
-        assert!(matches!(&seen, Seen::Is(Look::Over(over)) if over.end == JobEnd::TimeLimit), "{seen:?}");
+        let orphan = json!({ "kind": "Pod", "metadata": { "name": "p1" }, "spec": { "nodeName": "n1" }, "status":
+            { "phase": "Running", "containerStatuses": [{ "name": "forge", "state": { "running": {} } }] } });
+        let left = seen(&job(), &[orphan], Known::default());
+        assert!(matches!(left, Seen::Is(Look::Ready { .. })), "what it holds can be fetched: {left:?}");
+    }
+
+    #[test]
+    fn job_that_ended_without_its_pod_being_seen_is_over() {
+        let place = Place { node: "n1".to_owned(), pod: Some("p1".to_owned()) };
+        let of = |kind: &str, reason: &str| {
+            json!({ "kind": "Job", "status": { "conditions":
+            [{ "type": kind, "status": "True", "reason": reason }] } })
+        };
+        for (kind, reason, end) in [
+            ("Failed", "DeadlineExceeded", JobEnd::TimeLimit),
+            ("FailureTarget", "DeadlineExceeded", JobEnd::TimeLimit),
+            ("Failed", "BackoffLimitExceeded", JobEnd::Taken),
+            ("Complete", "CompletionsReached", JobEnd::Taken),
+            ("SuccessCriteriaMet", "CompletionsReached", JobEnd::Taken),
+        ] {
+            for place in [None, Some(&place)] {
+                let seen = seen(&job(), &[of(kind, reason)], Known { place, ..Known::default() });
+                let is_so =
+                    matches!(&seen, Seen::Is(Look::Over(over)) if over.end == end && over.is_certain());
+                assert!(is_so, "{kind} {reason} {place:?}: {seen:?}");
+            }
+        }
     }
 }

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     Fault,
-    job::{JobRef, Known, ListedJob, Look},
-    kubernetes_fault::short,
+    job::{JobFault, JobRef, Known, ListedJob, Look},
+    kubernetes_fault::beyond_quota,
 };
 
 /// A namespace of a cluster. Cheap to clone.
@@ -46,11 +46,14 @@ impl Kubernetes {
         match self.setup.run(&words, Some(manifest)).await? {
             Ok(_) => Ok(job),
             Err(failed) if failed.errors.contains("(AlreadyExists)") => Ok(job),
-            Err(failed) => Err(match KubernetesFault::of(&failed.errors) {
-                Some(fault) => fault,
-                None => KubernetesFault::Refused { said: refusal(&failed.errors) },
-            }
-            .into()),
+            Err(failed) => Err(match beyond_quota(&failed.errors) {
+                // Others end in between.
+                Some(said) => {
+                    let why = format!("the quota of the namespace is used up ({said})");
+                    JobFault::Waiting { job, why, remedy: reason::QUOTA.to_owned() }.into()
+                }
+                None => KubernetesFault::of_create(&failed.errors).into(),
+            }),
         }
     }
 
@@ -68,6 +71,9 @@ impl Kubernetes {
     /// How a Job is.
     pub(super) async fn seen(&self, job: &JobRef, known: Known<'_>) -> Result<Look, Fault> {
         let items = self.setup.items(&["get", "jobs.v1.batch,pods", &self.selector_of(job)]).await?;
+        if items.is_empty() {
+            self.setup.require_server(known.server).await?;
+        }
         match seen(job, &items, known) {
             Seen::Is(look) => Ok(look),
             Seen::NoPod => self.without_pod(job).await,
@@ -100,33 +106,5 @@ impl Kubernetes {
 
     fn selector_of(&self, job: &JobRef) -> String {
         manifest::selector_of(&self.setup.owner, job)
-    }
-}
-
-/// What the server said of a Job that it refuses. Each field that is not valid may be on a line of its own.
-fn refusal(errors: &str) -> String {
-    let lines = errors.lines().map(str::trim).filter(|line| !line.starts_with("Warning: "));
-    let said = short(&lines.collect::<Vec<_>>().join(" "));
-    let said = said.split_once("error when creating \"STDIN\": ").map_or(said.as_str(), |(_, rest)| rest);
-    let said = said.strip_prefix("error: ").unwrap_or(said);
-    let said = said.strip_prefix("Error from server ").unwrap_or(said);
-    said.to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refusal_is_told_without_what_every_one_begins_with() {
-        let said = "Error from server (Forbidden): error when creating \"STDIN\": jobs.batch \"x\" is forbidden: exceeded quota: few\n";
-        assert_eq!(refusal(said), "jobs.batch \"x\" is forbidden: exceeded quota: few");
-        let said = "Warning: x is deprecated\nThe Job \"x\" is invalid: \n* spec.a: Required value\n* spec.b: Invalid value\n";
-        assert_eq!(
-            refusal(said),
-            "The Job \"x\" is invalid: * spec.a: Required value * spec.b: Invalid value"
-        );
-        let said = "Error from server (NotFound): namespaces \"nowhere\" not found\n";
-        assert_eq!(refusal(said), "(NotFound): namespaces \"nowhere\" not found");
     }
 }

@@ -1,7 +1,10 @@
 //! How Jobs end: each way is told by its name, is known still afterwards, and is followed by another Job only when that is
 //! allowed.
 
-use forge_machines::{Fault, JobEnd, JobFault};
+use forge_machines::{
+    Fault, JobEnd, JobFault,
+    job::{Cluster as _, Known, Look},
+};
 use forge_machines_testkit::{FakeKubernetes, PodEnd};
 use serde_json::{Value, json};
 
@@ -27,7 +30,7 @@ async fn end_of_a_pod_is_told_and_another_job_is_created_only_when_that_is_allow
             JobEnd::TimeLimit,
             "it reached its time limit.",
         ),
-        (PodEnd::Gone, JobEnd::Deleted, "somebody deleted it."),
+        (PodEnd::Gone, JobEnd::Taken, "its pod was taken away."),
     ]
     .into_iter()
     .enumerate()
@@ -75,5 +78,32 @@ async fn pod_whose_node_is_lost_is_not_certain_until_it_is_gone_and_there_is_one
         "{back:?}"
     );
     tasks.release().await;
+    cluster.close().unwrap();
+}
+
+#[tokio::test]
+async fn pod_that_is_taken_from_its_node_is_known_to_have_been_when_it_is_gone() {
+    let Some(cluster) = FakeKubernetes::start() else { return };
+    let tasks = Tasks::new(cluster.setup(cluster.config()));
+    for (reason, end) in
+        [("PreemptionByScheduler", JobEnd::Preempted), ("EvictionByEvictionAPI", JobEnd::Taken)]
+    {
+        // Nobody is connected: each look is one of these.
+        let job = tasks.cluster.submit(reason.to_ascii_lowercase().as_str(), "task-1").await.unwrap();
+        let look = async |known: Known<'_>| tasks.cluster.look(&job, known).await.unwrap();
+        let Look::Ready { place } = look(Known::default()).await else { panic!("it runs") };
+        cluster.end_pods(&PodEnd::Taken(reason));
+        let known = Known { place: Some(&place), ..Known::default() };
+        let Look::Over(told) = look(known).await else { panic!("it is told") };
+        assert_eq!((told.end, told.is_certain()), (end, false));
+        let late = look(known).await;
+        assert!(
+            matches!(&late, Look::Over(over) if over.end == JobEnd::Taken && over.is_certain()),
+            "{late:?}"
+        );
+        let Look::Over(gone) = look(Known { over: Some(&told), ..known }).await else { panic!("it is over") };
+        assert_eq!((gone.end, gone.is_certain()), (end, true));
+        cluster.delete_jobs();
+    }
     cluster.close().unwrap();
 }

@@ -2,7 +2,8 @@
 
 use forge_machines::{
     Contact, Fault, KubernetesFault,
-    job::{Cluster as _, Known},
+    job::{Cluster as _, Known, Ledger as _},
+    kubernetes::current_context,
 };
 use forge_machines_testkit::{Answers, FakeKubernetes, Following};
 
@@ -69,5 +70,45 @@ async fn server_that_refuses_or_never_answers_says_nothing_of_the_job() {
     assert_eq!((tasks.book.all()[0].over.as_ref(), cluster.created()), (None, 1));
     drop(tasks.begun().await);
     tasks.release().await;
+    cluster.close().unwrap();
+}
+
+#[tokio::test]
+async fn job_that_was_created_on_another_server_is_neither_over_nor_created_again() {
+    let (Some(cluster), Some(other)) = (FakeKubernetes::start(), FakeKubernetes::start()) else { return };
+    let tasks = Tasks::new(cluster.setup(cluster.config()));
+    drop(tasks.begun().await);
+    let written = tasks.book.all();
+    assert!(written[0].server.as_ref().is_some_and(|server| server.starts_with("http://127.0.0.1:")));
+    // What was asked for there, too, of which nobody heard.
+    let intended = tasks.book.intend().await.unwrap();
+    tasks.book.addressed(&intended.id, written[0].server.as_deref().unwrap()).await.unwrap();
+    cluster.lead_to(&other).unwrap();
+    let is_told = |fault: &Fault| matches!(fault, Fault::Kubernetes(KubernetesFault::Configuration { said }) if said.contains("it leads to http://"));
+    let looked = tasks.cluster.look(written[0].job.as_ref().unwrap(), written[0].known()).await.unwrap_err();
+    assert!(is_told(&looked), "{looked:?}");
+    let refused = tasks.refused().await;
+    assert!(is_told(&refused), "{refused:?}");
+    assert_eq!((cluster.created(), other.created()), (1, 0));
+    assert_eq!(tasks.book.all()[0].over, None, "nobody says that it ended");
+    cluster.lead_to(&cluster).unwrap();
+    drop(tasks.begun().await);
+    assert_eq!(cluster.created(), 2);
+    cluster.delete_jobs();
+    cluster.close().unwrap();
+    other.close().unwrap();
+}
+
+#[tokio::test]
+async fn current_context_is_that_of_the_configuration_and_a_fault_where_there_is_none() {
+    let Some(cluster) = FakeKubernetes::start() else { return };
+    let setup = cluster.setup(cluster.config());
+    let file = cluster.kubeconfig();
+    let current = async || current_context(file.to_str(), setup.environment.clone()).await;
+    assert_eq!(current().await.unwrap(), "other");
+    let text = std::fs::read_to_string(&file).unwrap().replace("current-context: other\n", "");
+    std::fs::write(&file, text).unwrap();
+    let none = current().await.unwrap_err();
+    assert!(matches!(&none, Fault::Kubernetes(KubernetesFault::Configuration { .. })), "{none:?}");
     cluster.close().unwrap();
 }

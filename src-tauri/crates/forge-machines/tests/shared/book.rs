@@ -42,9 +42,14 @@ impl Ledger for Book {
 
     async fn intend(&self) -> io::Result<Allocation> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = Allocation { id: format!("t{}", all.len()), job: None, place: None, over: None };
+        let made = Allocation::new(format!("t{}", all.len()));
         all.push(made.clone());
         Ok(made)
+    }
+
+    async fn addressed(&self, id: &str, server: &str) -> io::Result<()> {
+        self.change(id, |it| it.server = Some(server.to_owned()));
+        Ok(())
     }
 
     async fn submitted(&self, id: &str, job: &JobRef) -> io::Result<()> {

@@ -27,6 +27,8 @@ pub struct JobRow {
     pub node: Option<String>,
     /// The pod that it began in, where the cluster has pods.
     pub pod: Option<String>,
+    /// The address of the server that it is created on, where a cluster may be reached by several.
+    pub server: Option<String>,
     /// How it ended, once the cluster said so.
     pub over: Option<Value>,
     /// When it was written down, before it was submitted.
@@ -75,9 +77,9 @@ impl JobsMut<'_> {
     /// When it cannot be written.
     pub async fn put(&mut self, job: &JobRow) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO jobs (id, machine_id, task_id, job, over, created_at, node, pod)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (id) DO UPDATE SET job = ?4, over = ?5, node = ?7, pod = ?8",
+            "INSERT INTO jobs (id, machine_id, task_id, job, over, created_at, node, pod, server)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT (id) DO UPDATE SET job = ?4, over = ?5, node = ?7, pod = ?8, server = ?9",
         )
         .bind(&job.id)
         .bind(job.machine_id.as_str())
@@ -87,8 +89,19 @@ impl JobsMut<'_> {
         .bind(job.created_at.0)
         .bind(&job.node)
         .bind(&job.pod)
+        .bind(&job.server)
         .execute(self.tx.sqlite())
         .await?;
+        Ok(())
+    }
+
+    /// Removes all jobs of a machine, whatever is left of them.
+    ///
+    /// # Errors
+    /// When they cannot be removed.
+    pub async fn delete_on(&mut self, machine: &MachineId) -> Result<(), StoreError> {
+        let query = sqlx::query("DELETE FROM jobs WHERE machine_id = ?1").bind(machine.as_str());
+        query.execute(self.tx.sqlite()).await?;
         Ok(())
     }
 
@@ -111,6 +124,7 @@ fn read(row: &SqliteRow) -> Result<JobRow, StoreError> {
         job: c.text_opt("job")?,
         node: c.text_opt("node")?,
         pod: c.text_opt("pod")?,
+        server: c.text_opt("server")?,
         over: c.json_opt("over")?,
         created_at: c.time("created_at")?,
     })
@@ -133,6 +147,7 @@ mod tests {
             job: None,
             node: None,
             pod: None,
+            server: None,
             over: None,
             created_at: Timestamp(at),
         };
@@ -145,6 +160,7 @@ mod tests {
             job: Some("7".to_owned()),
             node: Some("n1".to_owned()),
             pod: Some("p".to_owned()),
+            server: Some("https://a".to_owned()),
             over: Some(json!({ "end": "ended" })),
             ..job("b", "t", 1)
         };
@@ -154,5 +170,10 @@ mod tests {
         assert_eq!(ids(tx.jobs().on(&"m".into(), None).await.unwrap()), ["c", "a", "b"]);
         tx.jobs_mut().delete("a").await.unwrap();
         assert_eq!(ids(tx.jobs().on(&"m".into(), Some(&"t".into())).await.unwrap()), ["b"]);
+        let elsewhere = JobRow { machine_id: "n".into(), ..job("d", "t", 1) };
+        tx.jobs_mut().put(&elsewhere).await.unwrap();
+        tx.jobs_mut().delete_on(&"m".into()).await.unwrap();
+        assert_eq!(ids(tx.jobs().on(&"m".into(), None).await.unwrap()), [""; 0]);
+        assert_eq!(ids(tx.jobs().on(&"n".into(), None).await.unwrap()), ["d"]);
     }
 }

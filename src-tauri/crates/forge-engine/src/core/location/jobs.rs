@@ -60,7 +60,8 @@ impl fmt::Debug for Rows {
 pub(crate) fn allocation(row: JobRow) -> io::Result<Allocation> {
     let over = row.over.map(serde_json::from_value::<JobOver>).transpose()?;
     let (job, pod) = (row.job.map(JobRef), row.pod);
-    Ok(Allocation { id: row.id, job, place: row.node.map(|node| Place { node, pod }), over })
+    let place = row.node.map(|node| Place { node, pod });
+    Ok(Allocation { id: row.id, job, place, over, server: row.server })
 }
 
 #[async_trait]
@@ -79,6 +80,7 @@ impl Ledger for Rows {
             job: None,
             node: None,
             pod: None,
+            server: None,
             over: None,
             created_at: self.clock.now(),
         };
@@ -86,6 +88,10 @@ impl Ledger for Rows {
         tx.jobs_mut().put(&row).await.map_err(io::Error::other)?;
         tx.commit().await.map_err(io::Error::other)?;
         allocation(row)
+    }
+
+    async fn addressed(&self, id: &str, server: &str) -> io::Result<()> {
+        self.change(id, |row| row.server = Some(server.to_owned())).await
     }
 
     async fn submitted(&self, id: &str, job: &JobRef) -> io::Result<()> {
