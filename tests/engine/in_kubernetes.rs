@@ -216,3 +216,41 @@ async fn engine_that_ended_before_it_heard_of_its_job_goes_on_in_that_one() -> R
     assert_eq!(on.on_main("work.txt")?.lines().count(), 1);
     on.close().await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cluster_that_is_gone_is_removed_with_its_jobs_named_when_they_are_abandoned() -> Result<()> {
+    let Some(mut on) = InKubernetes::new(json!({})).await? else { return Ok(()) };
+    on.cluster.pods(Pods::Wait(json!({ "phase": "Pending" })))?;
+    let task = on.begin("echo work > work.txt", json!({})).await?;
+    on.board.wait(&task, "waiting", |now| now["waiting"]["reason"] == "job_pending").await?;
+    on.cluster.down();
+    let local = json!({ "project_id": on.board.project, "machines": [] });
+    on.board.call("project_settings_update", local).await?;
+    on.board.act(&task, "give_up_machine", json!({})).await?;
+    on.board.reach(&task, "done").await?;
+    let refused = on.board.call("machine_delete", json!({ "machine_id": CLUSTER })).await;
+    ensure!(refused.is_err_and(|error| error.to_string().contains("forge-")), "a Job is there");
+    let left = json!({ "machine_id": CLUSTER, "abandon_jobs": true });
+    let removed = on.board.call("machine_delete", left).await?;
+    assert_eq!(removed["jobs_left"], json!(on.cluster.jobs()));
+    on.cluster.up()?;
+    assert_eq!(on.cluster.jobs().len(), 1, "it is let be");
+    on.cluster.delete_jobs();
+    on.close().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn machine_without_a_context_gets_the_current_one_and_is_refused_where_there_is_none() -> Result<()> {
+    let Some(on) = InKubernetes::new(json!({})).await? else { return Ok(()) };
+    let file = on.cluster.kubeconfig();
+    let kubernetes = json!({ "kubeconfig": file, "namespace": NAMESPACE, "image": "a:1" });
+    let new = json!({ "name": "second", "kubernetes": kubernetes, "root": on.cluster.root() });
+    let made = on.board.call("machine_create", new).await?;
+    assert_eq!(made["kubernetes"]["context"], "other");
+    let without = fs::read_to_string(&file)?.replace("current-context: other\n", "");
+    fs::write(&file, without)?;
+    let new = json!({ "name": "third", "kubernetes": kubernetes, "root": on.cluster.root() });
+    let refused = on.board.call("machine_create", new).await.err().context("it was not refused")?;
+    ensure!(refused.to_string().contains("kubernetes.context"), "{refused}");
+    on.close().await
+}

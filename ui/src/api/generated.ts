@@ -1529,6 +1529,25 @@ export type Delay = {
 	seconds: number,
 };
 
+/**  A machine to remove. */
+export type DeleteMachine = {
+	/**  The machine, by its id or name. */
+	machine_id: MachineId,
+	/**
+	 *  Whether to leave jobs of tasks on its cluster that were not released, for when it cannot be reached any more:
+	 *  nobody deletes them then, and what they hold is lost. Refused with `in_use` otherwise.
+	 */
+	abandon_jobs?: boolean | null,
+};
+
+/**  A machine was removed. */
+export type RemovedMachine = {
+	/**  Always true. */
+	done: boolean,
+	/**  The jobs of tasks that are left on its cluster, as it calls them. */
+	jobs_left: string[],
+};
+
 /**  A project to remove. */
 export type DeleteProject = {
 	/**  The project. */
@@ -6158,8 +6177,8 @@ export interface Operations {
   machine_get: { input: MachinePath; output: Machine };
   /** Changes a machine. */
   machine_update: { input: UpdateMachine; output: Machine };
-  /** Removes a machine that has no worktrees of tasks; what else is on it stays. */
-  machine_delete: { input: MachinePath; output: Done };
+  /** Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`. */
+  machine_delete: { input: DeleteMachine; output: RemovedMachine };
   /** Tests a machine step by step, and brings Forge's program there. */
   machine_test: { input: MachinePath; output: MachineTest };
   /** All agent profiles, by name. */

@@ -174,7 +174,7 @@ table! {
     MachineHosts(Empty) -> Page<SshHost> = ("machine_hosts", Get, "/machines/hosts", "Hosts of the SSH configuration, which can be added as machines.", machines::hosts).provides(&["machines"]).paged();
     MachineGet(machines::MachinePath) -> Machine = ("machine_get", Get, "/machines/{machine_id}", "One machine, by id or name.", machines::get).provides(&["machines"]);
     MachineUpdate(machines::UpdateMachine) -> Machine = ("machine_update", Patch, "/machines/{machine_id}", "Changes a machine.", machines::update);
-    MachineDelete(machines::MachinePath) -> Done = ("machine_delete", Delete, "/machines/{machine_id}", "Removes a machine that has no worktrees of tasks; what else is on it stays.", machines::delete);
+    MachineDelete(machines::DeleteMachine) -> machines::RemovedMachine = ("machine_delete", Delete, "/machines/{machine_id}", "Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`.", machines::delete);
     MachineTest(machines::MachinePath) -> forge_model::machine::MachineTest = ("machine_test", Post, "/machines/{machine_id}/test", "Tests a machine step by step, and brings Forge's program there.", machines::test);
 
     AgentList(Empty) -> Page<Agent> = ("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]).paged();

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 // Loaded before the tests: as a chunk it may take longer than a test has.
 import "./MachinesScreen.tsx";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
-import { pageOf, refuseInput } from "#ui/test/answers.ts";
+import { pageOf, refuse, refuseInput } from "#ui/test/answers.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 import { sampleMachine } from "#ui/test/sampleMachines.ts";
 
@@ -139,5 +139,25 @@ describe("a namespace of Kubernetes", () => {
     const marked = [...dialog.querySelectorAll("[aria-invalid=true]")];
     expect(marked).toEqual([inside.getByRole("textbox", { name: field })]);
     expect(inside.queryByText("Could not save the machine")).toBeNull();
+  });
+});
+
+it("leaves jobs on a cluster only when that is said", async () => {
+  const { host } = open();
+  await userEvent.click(await screen.findByRole("button", { name: "Remove pods" }));
+  const dialog = await screen.findByRole("alertdialog", { name: "Remove pods?" });
+  expect(within(dialog).queryByRole("checkbox")).toBeNull();
+  host.answer("machine_delete", () => refuse("in_use", "jobs of tasks are on pods (forge-a)"));
+  await userEvent.click(within(dialog).getByRole("button", { name: "Remove machine" }));
+  await within(dialog).findByText(/forge-a/);
+  await userEvent.click(
+    within(dialog).getByRole("checkbox", { name: "Leave its jobs on the cluster" }),
+  );
+  host.answer("machine_delete", { done: true, jobs_left: ["forge-a"] });
+  await userEvent.click(within(dialog).getByRole("button", { name: "Remove machine" }));
+  await waitFor(() => expect(screen.queryByRole("alertdialog")).toBeNull());
+  expect(inputsOf(host, "machine_delete").at(-1)).toEqual({
+    machine_id: "m7",
+    abandon_jobs: true,
   });
 });

@@ -8,7 +8,7 @@ use forge_model::machine::kubernetes::KubernetesConfig;
 use forge_model::machine::slurm::SlurmConfig;
 use forge_model::machine::{Machine, MachineCaps, MachineQuota, MachineTest, SshConfig, SshHost};
 
-use super::{Done, Empty, Page, input};
+use super::{Empty, Page, answer, input};
 use crate::{Api, ApiError};
 
 input! {
@@ -83,6 +83,26 @@ input! {
         /// The machine.
         pub machine_id: MachineId,
     }
+
+    /// A machine to remove.
+    pub struct DeleteMachine {
+        /// The machine, by its id or name.
+        pub machine_id: MachineId,
+        /// Whether to leave jobs of tasks on its cluster that were not released, for when it cannot be reached any more:
+        /// nobody deletes them then, and what they hold is lost. Refused with `in_use` otherwise.
+        #[serde(default)]
+        pub abandon_jobs: Option<bool>,
+    }
+}
+
+answer! {
+    /// A machine was removed.
+    pub struct RemovedMachine {
+        /// Always true.
+        pub done: bool,
+        /// The jobs of tasks that are left on its cluster, as it calls them.
+        pub jobs_left: Vec<String>,
+    }
 }
 
 pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Machine>, ApiError> {
@@ -129,9 +149,10 @@ pub(crate) async fn update(api: Api, _: Actor, change: UpdateMachine) -> Result<
     Ok(api.engine().update_machine(&machine_id, change).await?)
 }
 
-pub(crate) async fn delete(api: Api, _: Actor, path: MachinePath) -> Result<Done, ApiError> {
-    api.engine().delete_machine(&path.machine_id).await?;
-    Ok(Done::yes())
+pub(crate) async fn delete(api: Api, _: Actor, input: DeleteMachine) -> Result<RemovedMachine, ApiError> {
+    let abandon_jobs = input.abandon_jobs.unwrap_or_default();
+    let jobs_left = api.engine().delete_machine(&input.machine_id, abandon_jobs).await?;
+    Ok(RemovedMachine { done: true, jobs_left })
 }
 
 pub(crate) async fn test(api: Api, _: Actor, path: MachinePath) -> Result<MachineTest, ApiError> {

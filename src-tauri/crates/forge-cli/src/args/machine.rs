@@ -87,6 +87,9 @@ pub(crate) enum Machine {
         /// Name or id
         #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
+        /// Leave jobs of tasks on its cluster, which cannot be reached any more
+        #[arg(long)]
+        abandon_jobs: bool,
     },
 }
 

@@ -7,7 +7,7 @@ use forge_api::{
     },
     ops::{
         Empty, TaskPath,
-        machines::{CreateMachine, MachinePath, UpdateMachine},
+        machines::{CreateMachine, DeleteMachine, MachinePath, UpdateMachine},
     },
 };
 use forge_model::{
@@ -124,9 +124,21 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             let text = drained(&machine);
             Ok(Answer::new(machine.json, text))
         }
-        Machine::Remove { name } => {
-            let done = at.call(MachineDelete, path(name.clone())).await?;
-            Ok(Answer::new(done.json, format!("Removed {name}. What is on it stays.")))
+        Machine::Remove { name, abandon_jobs } => {
+            let input =
+                DeleteMachine { machine_id: name.clone().into(), abandon_jobs: abandon_jobs.then_some(true) };
+            let removed = at.call(MachineDelete, input).await?;
+            let text = shown_removed(&name, &removed.jobs_left);
+            Ok(Answer::new(removed.json, text))
+        }
+    }
+}
+
+fn shown_removed(name: &str, jobs_left: &[String]) -> String {
+    match jobs_left {
+        [] => format!("Removed {name}. What is on it stays."),
+        left => {
+            format!("Removed {name}. Jobs are left on its cluster, delete them there: {}", left.join(", "))
         }
     }
 }
@@ -358,6 +370,13 @@ mod tests {
         assert_eq!(load(&busy), "2 of 4 (draining)");
         assert_eq!(drained(&busy), "Nothing new starts on box. 2 runs and 1 task are there.");
         assert_eq!(drained(&sample::machine(json!({}))), "Tasks may start on box again.");
+    }
+
+    #[test]
+    fn jobs_that_are_left_are_named() {
+        assert_eq!(shown_removed("pods", &[]), "Removed pods. What is on it stays.");
+        let told = shown_removed("pods", &["forge-a".to_owned(), "forge-b".to_owned()]);
+        assert_eq!(told, "Removed pods. Jobs are left on its cluster, delete them there: forge-a, forge-b");
     }
 
     #[test]
