@@ -77,7 +77,7 @@ export function unchangedAnswers({ read, tasks }: Read): Handlers {
         kubernetes,
       }),
     machine_update: machine,
-    machine_delete: { done: true, jobs_left: [] },
+    machine_delete: () => ({ done: true, jobs_left: [] }),
     task_create: ({ project_id }) => sampleTask({ project_id }),
     task_claim: task,
     task_update: task,
