@@ -151,7 +151,7 @@ it("leaves jobs on a cluster only when that is said", async () => {
   await userEvent.click(within(dialog).getByRole("button", { name: "Remove machine" }));
   await within(dialog).findByText(/forge-a/);
   await userEvent.click(
-    within(dialog).getByRole("checkbox", { name: "Leave its jobs on the cluster" }),
+    within(dialog).getByRole("checkbox", { name: /^Leave its jobs on the cluster/ }),
   );
   host.answer("machine_delete", { done: true, jobs_left: ["forge-a"] });
   await userEvent.click(within(dialog).getByRole("button", { name: "Remove machine" }));
