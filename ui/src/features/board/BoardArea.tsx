@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, WorkflowView } from "#ui/api/generated.ts";
 import type { Machines } from "#ui/domain/machines/machines.ts";
 import { AskBeforeMove } from "./AskBeforeMove.tsx";
+import { AskBeforeRecovery } from "./AskBeforeRecovery.tsx";
 import { instructionsId, type AgentNames } from "./BoardCard.tsx";
 import { CardMenu } from "./CardMenu.tsx";
 import { NoTasks } from "./BoardEmpty.tsx";
@@ -219,6 +220,7 @@ export function BoardArea({
       <BulkBar />
       <Pickers view={view} agents={agents} columns={visible} />
       <AskBeforeMove />
+      <AskBeforeRecovery />
       <Announcer />
     </>
   );

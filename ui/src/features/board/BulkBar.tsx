@@ -3,8 +3,9 @@ import { useTranslation } from "react-i18next";
 import { useLayer } from "#ui/app/layers.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
+import { recoverable } from "#ui/domain/recovery.ts";
 import { start, stop } from "./actions.ts";
-import { clearSelection, useBoard } from "./model.ts";
+import { clearSelection, useBoard, type Pick } from "./model.ts";
 import { useActing } from "./useActing.ts";
 import styles from "./BoardArea.module.css";
 
@@ -15,8 +16,11 @@ export function BulkBar() {
   const { model } = acting;
   const count = useBoard((state) => state.selected.size);
   useLayer(() => clearSelection(model), count > 0);
+  const blocked = useBoard(({ selected }) =>
+    selected.size === 0 ? 0 : recoverable(model.chosen()).length,
+  );
   if (count === 0) return null;
-  const pick = (picking: "move" | "assign" | "priority") => () => model.state.setState({ picking });
+  const pick = (picking: Pick) => () => model.state.setState({ picking });
   return (
     <section className={styles.bulk} aria-label={t("board.selection")}>
       <strong>{t("board.selected", { count })}</strong>
@@ -35,6 +39,11 @@ export function BulkBar() {
       <Button size="sm" keys="p" onClick={pick("priority")}>
         {t("board.command.priority")}
       </Button>
+      {blocked > 0 && (
+        <Button size="sm" keys="u" onClick={pick("unblock")}>
+          {t("board.command.unblock")}
+        </Button>
+      )}
       <IconButton
         size="sm"
         label={t("board.clearSelection")}

@@ -16,7 +16,14 @@ import { starterOf } from "#ui/domain/taskActions.ts";
 import { t } from "#ui/i18n/index.ts";
 import type { Platform } from "#ui/platform/types.ts";
 import { isBusy } from "./format.ts";
-import { announce, clearSelection, type BoardModel, type MoveWish } from "./model.ts";
+import {
+  announce,
+  clearSelection,
+  type BoardModel,
+  type MoveWish,
+  type Recovering,
+  type Refused,
+} from "./model.ts";
 import { anchorOf, type PendingMove, type Place } from "./order.ts";
 import { leavesWork } from "#ui/domain/closing/closing.ts";
 import { refusal, stateAfter, type Refusal } from "./rules.ts";
@@ -249,6 +256,36 @@ export async function stop(acting: Acting, tasks: readonly Task[]): Promise<void
   await each(acting, working, ({ live }) =>
     call(acting.platform, "execution_stop", { execution_id: live?.execution_id ?? "" }),
   );
+}
+
+/** Does to each of these tasks what was chosen; those that stay blocked are kept with the reason. */
+export async function recover(acting: Acting, { verb, label, tasks }: Recovering): Promise<void> {
+  const { platform, model } = acting;
+  const refused: Refused[] = [];
+  for (const [done, task] of tasks.entries()) {
+    model.state.setState({ recovering: { verb, label, tasks, done } });
+    try {
+      const { id, version } = task;
+      const answer = await call(platform, "task_action", {
+        task_id: id,
+        verb,
+        version,
+        wait: "none",
+      });
+      // A guard may have sent it back at once, with words of its own.
+      const again = answer.task.error_annotation;
+      if (again && again.at !== task.error_annotation?.at) {
+        refused.push({ task, error: new ApiError({ code: again.type, message: again.message }) });
+      }
+    } catch (error) {
+      refused.push({ task, error: ApiError.from(error) });
+    }
+  }
+  await reread(acting);
+  clearSelection(model);
+  model.state.setState({ recovering: null, refused });
+  const count = tasks.length - refused.length;
+  if (count > 0) showToast({ tone: "success", title: t(`board.recover.${verb}.done`, { count }) });
 }
 
 export async function assign(

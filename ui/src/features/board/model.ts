@@ -6,8 +6,10 @@
 import { createContext, use } from "react";
 import { useStore } from "zustand";
 import { createStore, type StoreApi } from "zustand/vanilla";
+import type { ApiError } from "#ui/api/error.ts";
 import type { Column, Task, WorkflowView } from "#ui/api/generated.ts";
 import type { VirtualListHandle } from "#ui/components/VirtualList.tsx";
+import type { Recovery } from "#ui/domain/recovery.ts";
 import type { PendingMove, Place, Target } from "./order.ts";
 import type { Refusal } from "./rules.ts";
 
@@ -29,7 +31,19 @@ export interface MoveWish {
   readonly to?: string;
 }
 
-export type Pick = "move" | "assign" | "priority" | null;
+export type Pick = "move" | "assign" | "priority" | "unblock" | null;
+
+/** What was asked to be done to blocked tasks, and how far it is. */
+export interface Recovering extends Recovery {
+  /** How many of them it has been done to; null until the question is answered. */
+  readonly done: number | null;
+}
+
+/** A task that something was not done to, and why. */
+export interface Refused {
+  readonly task: Task;
+  readonly error: ApiError;
+}
 
 export interface BoardState {
   readonly focused: string | null;
@@ -41,6 +55,9 @@ export interface BoardState {
   /** Waits for an answer, since it stops an agent or checks, or leaves work behind. */
   readonly asking: MoveWish | null;
   readonly picking: Pick;
+  readonly recovering: Recovering | null;
+  /** Tasks that are as blocked as before something was done to several. */
+  readonly refused: readonly Refused[];
   readonly announcement: string;
 }
 
@@ -86,6 +103,8 @@ export function createBoardModel(projectId: string): BoardModel {
     editing: null,
     asking: null,
     picking: null,
+    recovering: null,
+    refused: [],
     announcement: "",
   }));
   const shown = () => order.flatMap((name) => columns.get(name) ?? []);

@@ -5,6 +5,7 @@ import {
   Copy,
   Eye,
   Grip,
+  LifeBuoy,
   ListFilter,
   PanelRightOpen,
   Pencil,
@@ -23,11 +24,14 @@ import { openInEditor } from "#ui/app/PlaceButtons.tsx";
 import { setQuery } from "#ui/app/router.ts";
 import type { WorkflowView } from "#ui/api/generated.ts";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
+import { showToast } from "#ui/components/Toast.tsx";
+import { recoverable } from "#ui/domain/recovery.ts";
 import { copyLinks } from "#ui/domain/taskActions.ts";
 import { start, stop } from "./actions.ts";
 import { searchId } from "./BoardBar.tsx";
 import type { BoardFilter } from "./filter.ts";
 import { lift } from "./gestures.ts";
+import type { Pick } from "./model.ts";
 import { useActing } from "./useActing.ts";
 
 interface Wanted {
@@ -52,8 +56,7 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
     const { model } = acting;
     const group = t("board.label");
     const focused = () => model.find(model.state.getState().focused ?? "")?.task;
-    const pick = (picking: "move" | "assign" | "priority") => () =>
-      model.state.setState({ picking });
+    const pick = (picking: Pick) => () => model.state.setState({ picking });
     const next = { none: "priority", priority: "agent", agent: null } as const;
     const all: Omit<Command, "group">[] = [
       {
@@ -116,6 +119,16 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
         keys: ["p"],
         icon: <Signal />,
         run: pick("priority"),
+      },
+      {
+        id: "board.unblock",
+        label: t("board.command.unblock"),
+        keys: ["u"],
+        icon: <LifeBuoy />,
+        run: () => {
+          if (recoverable(model.chosen()).length > 0) pick("unblock")();
+          else showToast({ tone: "warning", title: t("board.noUnblock") });
+        },
       },
       {
         id: "board.link",
