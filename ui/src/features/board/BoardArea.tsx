@@ -2,6 +2,7 @@ import { useEffect, useRef, type KeyboardEvent, type MouseEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, WorkflowView } from "#ui/api/generated.ts";
 import type { Machines } from "#ui/domain/machines/machines.ts";
+import { AskBeforeDelete } from "./AskBeforeDelete.tsx";
 import { AskBeforeMove } from "./AskBeforeMove.tsx";
 import { AskBeforeRecovery } from "./AskBeforeRecovery.tsx";
 import { instructionsId, type AgentNames } from "./BoardCard.tsx";
@@ -220,6 +221,7 @@ export function BoardArea({
       <BulkBar />
       <Pickers view={view} agents={agents} columns={visible} />
       <AskBeforeMove />
+      <AskBeforeDelete />
       <AskBeforeRecovery />
       <Announcer />
     </>

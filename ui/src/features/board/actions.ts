@@ -234,7 +234,7 @@ export async function start(acting: Acting, tasks: readonly Task[]): Promise<voi
     return agent === null ? [] : [{ task, agent }];
   });
   if (ready.length === 0) {
-    showToast({ tone: "warning", title: t("board.noStart", { count: tasks.length }) });
+    showToast({ tone: "warning", title: t("task.closed.noStart", { count: tasks.length }) });
     return;
   }
   const agents = new Map(ready.map(({ task, agent }) => [task.id, agent]));
@@ -250,12 +250,19 @@ export async function start(acting: Acting, tasks: readonly Task[]): Promise<voi
 export async function stop(acting: Acting, tasks: readonly Task[]): Promise<void> {
   const working = tasks.filter(({ live }) => live !== null);
   if (working.length === 0) {
-    showToast({ tone: "warning", title: t("board.noStop", { count: tasks.length }) });
+    showToast({ tone: "warning", title: t("task.closed.noStop", { count: tasks.length }) });
     return;
   }
   await each(acting, working, ({ live }) =>
     call(acting.platform, "execution_stop", { execution_id: live?.execution_id ?? "" }),
   );
+}
+
+export async function remove(acting: Acting, tasks: readonly Task[]): Promise<void> {
+  await each(acting, tasks, ({ id, version }) =>
+    call(acting.platform, "task_delete", { task_id: id, version }),
+  );
+  clearSelection(acting.model);
 }
 
 /** Does to each of these tasks what was chosen; those that stay blocked are kept with the reason. */

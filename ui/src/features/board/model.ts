@@ -55,6 +55,8 @@ export interface BoardState {
   /** Waits for an answer, since it stops an agent or checks, or leaves work behind. */
   readonly asking: MoveWish | null;
   readonly picking: Pick;
+  /** Closed tasks that are deleted once that is confirmed. */
+  readonly deleting: readonly Task[];
   readonly recovering: Recovering | null;
   /** Tasks that are as blocked as before something was done to several. */
   readonly refused: readonly Refused[];
@@ -103,6 +105,7 @@ export function createBoardModel(projectId: string): BoardModel {
     editing: null,
     asking: null,
     picking: null,
+    deleting: [],
     recovering: null,
     refused: [],
     announcement: "",
