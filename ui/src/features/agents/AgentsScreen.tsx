@@ -225,7 +225,6 @@ function Profiles() {
         <SkeletonText lines={5} />
       ) : (
         <Stack gap={8}>
-          <OnThisMachine agents={items} />
           <Stack as="section" gap={3} aria-label={t("agents.profiles")}>
             <div className={styles.sectionHead}>
               <h2>{t("agents.profiles")}</h2>
@@ -250,6 +249,7 @@ function Profiles() {
               </ul>
             )}
           </Stack>
+          <OnThisMachine agents={items} />
         </Stack>
       )}
       {editing !== null && (

@@ -12,6 +12,7 @@ import {
   freeName,
   isComplete,
   profileFor,
+  startForm,
   updateInput,
   wrongEnvLine,
 } from "./form.ts";
@@ -112,4 +113,30 @@ it.each<[string, string | null]>([
   ["=1", "=1"],
 ])("finds in the environment %j what is wrong: %j", (text, wrong) => {
   expect(wrongEnvLine(text)).toBe(wrong);
+});
+
+describe("the form of a new agent", () => {
+  const missing = { ...sampleKnown().check, found: false };
+  const acp = sampleKnown({
+    name: "OpenCode",
+    adapter: "acp",
+    config: { program: "opencode", args: ["acp"] },
+  });
+
+  it("is for a program that is installed, signed in and not used yet", () => {
+    const { check } = sampleKnown();
+    const out = { ...check, signed_in: false };
+    expect(startForm([sampleKnown({ check: missing }), acp]).adapter).toBe("acp");
+    expect(startForm([sampleKnown({ check: out }), acp]).adapter).toBe("acp");
+    expect(startForm([sampleKnown({ profiles: ["Codex"] }), acp])).toMatchObject({
+      adapter: "acp",
+      program: "opencode",
+      args: "acp",
+    });
+    expect(startForm([sampleKnown(), acp])).toMatchObject({ adapter: "codex", program: "" });
+  });
+
+  it("is an empty one where no program is installed", () => {
+    expect(startForm([sampleKnown({ check: missing })])).toEqual(emptyForm);
+  });
 });

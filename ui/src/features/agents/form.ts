@@ -67,6 +67,23 @@ export const emptyForm: AgentForm = {
   maxConcurrent: "1",
 };
 
+/** Whether a new agent is likely to run with this program at once. */
+const readiness = ({ check, profiles }: KnownAgent): number =>
+  (check.found ? 4 : 0) + (check.signed_in === false ? 0 : 2) + (profiles.length === 0 ? 1 : 0);
+
+/** The form of a new agent: for a program that is installed, as far as any is. */
+export function startForm(known: readonly KnownAgent[]): AgentForm {
+  const [best] = known
+    .filter(({ check }) => check.found)
+    .toSorted((one, other) => readiness(other) - readiness(one));
+  if (!best) return emptyForm;
+  const { program, args } = (best.config ?? {}) as Config;
+  // The other adapters find their own program.
+  const own =
+    best.adapter === "acp" ? { program: program ?? "", args: args?.join("\n") ?? "" } : {};
+  return { ...emptyForm, adapter: best.adapter, ...own };
+}
+
 /** Either configuration of the contract: what a shell agent has, and what the others have. */
 interface Config {
   readonly command?: string;
