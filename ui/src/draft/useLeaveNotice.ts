@@ -7,7 +7,7 @@ import { drafts, isDirty } from "./drafts.ts";
 /** `kept` is the catalogue's key of the sentence that names the draft. */
 export function useLeaveNotice(
   key: string,
-  kept: "workflow.kept" | "hooks.kept" | "serviceSettings.kept",
+  kept: "workflow.kept" | "hooks.kept" | "projectSettings.kept" | "serviceSettings.kept",
 ): void {
   useEffect(() => {
     const page = location.hash;

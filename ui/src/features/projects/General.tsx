@@ -1,4 +1,4 @@
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
 import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
@@ -12,27 +12,19 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
+import { onEnter } from "./onEnter.ts";
+import { useSettings } from "./settingsContext.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 function NameAndBranch({ project }: { project: Project }) {
   const { t } = useTranslation();
-  const [name, setName] = useState(project.name);
-  const [branch, setBranch] = useState(project.default_branch);
-  const update = useOpMutation("project_update");
-  const changed = name.trim() !== project.name || branch.trim() !== project.default_branch;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    update.mutate({
-      project_id: project.id,
-      ...(name.trim() === project.name ? {} : { name: name.trim() }),
-      ...(branch.trim() === project.default_branch ? {} : { default_branch: branch.trim() }),
-    });
-  };
-  const rest = restOf(update.error, ["name", "default_branch"]);
+  const { facts, submit } = useSettings();
+  const { values, error, set } = facts;
+  const rest = restOf(error, ["name", "default_branch"]);
   return (
-    <form className={styles.setting} onSubmit={submit}>
+    <div className={styles.setting}>
       <Stack gap={3}>
         {rest && (
           <Banner tone="danger" title={t("projectSettings.notSaved")}>
@@ -41,17 +33,19 @@ function NameAndBranch({ project }: { project: Project }) {
         )}
         <TextField
           label={t("projects.name")}
-          value={name}
-          error={findingAt(update.error, "name")}
-          onChange={setName}
+          value={values.name}
+          error={findingAt(error, "name")}
+          onKeyDown={onEnter(submit)}
+          onChange={(name) => set({ name })}
         />
         <TextField
           label={t("projects.branch")}
           hint={t("projectSettings.branchHint")}
           mono
-          value={branch}
-          error={findingAt(update.error, "default_branch")}
-          onChange={setBranch}
+          value={values.default_branch}
+          error={findingAt(error, "default_branch")}
+          onKeyDown={onEnter(submit)}
+          onChange={(default_branch) => set({ default_branch })}
         />
         <Stack gap={0} shrink>
           <span className={styles.label}>{t("projects.path")}</span>
@@ -59,15 +53,8 @@ function NameAndBranch({ project }: { project: Project }) {
             {project.repo_path}
           </code>
         </Stack>
-        {changed && (
-          <div className={styles.buttons}>
-            <Button type="submit" variant="primary" busy={update.isPending}>
-              {t("projectSettings.save")}
-            </Button>
-          </div>
-        )}
       </Stack>
-    </form>
+    </div>
   );
 }
 
@@ -146,20 +133,19 @@ function StartupFiles({ project }: { project: Project }) {
 
 export function General({ project }: { project: Project }) {
   const { t } = useTranslation();
-  const pause = useOpMutation("project_pause");
-  const resume = useOpMutation("project_resume");
+  const { values, isSaving, set } = useSettings().facts;
   return (
     <>
       <div className={styles.card}>
-        <NameAndBranch key={`${project.name} ${project.default_branch}`} project={project} />
+        <NameAndBranch project={project} />
         <div className={styles.setting}>
           <div className={layout.fillNarrow}>
             <Switch
               label={t("projectSettings.paused")}
               hint={t("projectSettings.pausedHint")}
-              disabled={pause.isPending || resume.isPending}
-              checked={project.paused}
-              onChange={(paused) => (paused ? pause : resume).mutate({ project_id: project.id })}
+              disabled={isSaving}
+              checked={values.paused}
+              onChange={(paused) => set({ paused })}
             />
           </div>
         </div>

@@ -18,12 +18,13 @@ import {
   draftOf,
   hostKinds,
   isWhole,
-  same,
   settingOf,
   usualAddress,
   type HostDraft,
 } from "./codeHost.ts";
-import { useSettings } from "./Setting.tsx";
+import { onEnter } from "./onEnter.ts";
+import { useSettings } from "./settingsContext.ts";
+import { useEdited } from "./useEdited.ts";
 import { WorkModeSetting } from "./WorkModeSetting.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
@@ -58,20 +59,21 @@ function Suggestion({ host, onUse }: { host: HostConfig; onUse: () => void }) {
   );
 }
 
-function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
+function HostFields({ shown, isOwn }: { shown: HostDraft; isOwn: boolean }) {
   const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
-  const [draft, setDraft] = useState(saved);
+  const { error, busy, patch, submit } = useSettings();
+  const { typed: draft, set: setDraft } = useEdited<HostDraft>({
+    path,
+    shown,
+    said: settingOf,
+    isWrong: (next) => isOwn && !isWhole(next),
+  });
   const set = (change: Partial<HostDraft>) => setDraft({ ...draft, ...change });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (isWhole(draft)) patch({ [path]: settingOf(draft) });
-  };
   const parts = ["kind", "base_url", "owner", "repo", "remote"];
   const inFields = parts.some((part) => findingAt(error, `${path}.${part}`));
   const rest = inFields ? undefined : findingAt(error, path);
   return (
-    <form className={styles.host} onSubmit={submit}>
+    <div className={styles.host}>
       <Select<HostKind>
         label={t("codeHost.kind")}
         value={draft.kind}
@@ -85,6 +87,7 @@ function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
         placeholder={usualAddress[draft.kind]}
         value={draft.url}
         error={findingAt(error, `${path}.base_url`)}
+        onKeyDown={onEnter(submit)}
         onChange={(url) => set({ url })}
       />
       <TextField
@@ -93,6 +96,7 @@ function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
         mono
         value={draft.owner}
         error={findingAt(error, `${path}.owner`)}
+        onKeyDown={onEnter(submit)}
         onChange={(owner) => set({ owner })}
       />
       <TextField
@@ -100,6 +104,7 @@ function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
         mono
         value={draft.repo}
         error={findingAt(error, `${path}.repo`)}
+        onKeyDown={onEnter(submit)}
         onChange={(repo) => set({ repo })}
       />
       <TextField
@@ -108,22 +113,18 @@ function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
         mono
         value={draft.remote}
         error={findingAt(error, `${path}.remote`)}
+        onKeyDown={onEnter(submit)}
         onChange={(remote) => set({ remote })}
       />
       {rest && <p className={styles.error}>{rest}</p>}
-      <div className={styles.buttons}>
-        {(!isOwn || !same(draft, saved)) && (
-          <Button type="submit" variant="primary" disabled={!isWhole(draft)} busy={busy}>
-            {t("codeHost.save")}
-          </Button>
-        )}
-        {isOwn && (
+      {isOwn && (
+        <div className={styles.buttons}>
           <Button disabled={busy} onClick={() => patch({ [path]: null })}>
             {t("codeHost.clear")}
           </Button>
-        )}
-      </div>
-    </form>
+        </div>
+      )}
+    </div>
   );
 }
 
@@ -132,7 +133,6 @@ function Host({ standing }: { standing: HostStanding | undefined }) {
   const { view, patch } = useSettings();
   const own = view.settings.code_host ?? null;
   const guessed = standing && !standing.configured ? standing.host : null;
-  const saved = draftOf(own ?? guessed);
   return (
     <div className={styles.card} role="group" aria-label={t("codeHost.title")}>
       {!own && guessed && (
@@ -143,8 +143,12 @@ function Host({ standing }: { standing: HostStanding | undefined }) {
       )}
       <div className={styles.setting}>
         <div className={layout.fillNarrow}>
-          {/* What is saved, or found, elsewhere starts the form anew. */}
-          <HostFields key={JSON.stringify(saved)} saved={saved} isOwn={own !== null} />
+          {/* What is found elsewhere starts the form anew. */}
+          <HostFields
+            key={JSON.stringify(guessed)}
+            shown={draftOf(own ?? guessed)}
+            isOwn={own !== null}
+          />
         </div>
       </div>
     </div>
@@ -265,7 +269,7 @@ export function PullRequests({ project }: { project: Project }) {
   const ask = () => void answer.refetch();
   return (
     <>
-      <WorkModeSetting project={project} />
+      <WorkModeSetting />
       <h2 className={styles.heading}>{t("codeHost.title")}</h2>
       <Host standing={standing} />
       {answer.error ? (

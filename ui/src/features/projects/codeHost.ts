@@ -41,6 +41,3 @@ export function settingOf(draft: HostDraft): HostConfig {
 
 export const isWhole = (draft: HostDraft): boolean =>
   draft.owner.trim() !== "" && draft.repo.trim() !== "";
-
-export const same = (one: HostDraft, other: HostDraft): boolean =>
-  JSON.stringify(settingOf(one)) === JSON.stringify(settingOf(other));
