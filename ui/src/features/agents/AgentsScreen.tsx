@@ -21,7 +21,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { AgentDialog } from "./AgentDialog.tsx";
 import { OnThisMachine } from "./OnThisMachine.tsx";
 import { Scoreboard } from "./Scoreboard.tsx";
-import { Standing } from "./Standing.tsx";
+import { Standing } from "#ui/domain/programs/Standing.tsx";
 import { Trial } from "./Trial.tsx";
 import { commandLine, formOf } from "./form.ts";
 import { Row } from "#ui/components/Row.tsx";

@@ -1,53 +1,15 @@
 /** The programs that Forge knows how to drive, and which of them are here. */
-import { Plus, RefreshCw } from "lucide-react";
+import { RefreshCw } from "lucide-react";
 import { useTranslation } from "react-i18next";
-import { useOp, useOpMutation } from "#ui/api/client.ts";
+import { useOp } from "#ui/api/client.ts";
 import type { Agent, KnownAgent } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
-import { showToast } from "#ui/components/Toast.tsx";
-import { Standing } from "./Standing.tsx";
-import { profileFor } from "./form.ts";
+import { KnownProgram } from "#ui/domain/programs/KnownProgram.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";
-
-function Known({ known, agents }: { known: KnownAgent; agents: readonly Agent[] }) {
-  const { t } = useTranslation();
-  const create = useOpMutation("agent_create", {
-    onSuccess: ({ name }) => showToast({ tone: "success", title: t("agents.added", { name }) }),
-    onError: (error) =>
-      showToast({ tone: "danger", title: t("agents.notSaved"), detail: error.message }),
-  });
-  const { name, check } = known;
-  return (
-    <li className={styles.row} data-known>
-      <Stack gap={0} fill>
-        <h3>{name}</h3>
-        <Standing check={check} optional />
-      </Stack>
-      {check.found && (
-        <Button
-          size="sm"
-          icon={<Plus />}
-          aria-label={t("agents.addKnown", { name })}
-          busy={create.isPending}
-          onClick={() =>
-            create.mutate(
-              profileFor(
-                known,
-                agents.map((agent) => agent.name),
-              ),
-            )
-          }
-        >
-          {t("agents.add")}
-        </Button>
-      )}
-    </li>
-  );
-}
 
 interface Part {
   readonly title: string;
@@ -97,7 +59,7 @@ export function OnThisMachine({ agents }: { agents: readonly Agent[] }) {
       </div>
       <ul className={layout.surface} aria-label={title}>
         {programs.map((each) => (
-          <Known key={each.name} known={each} agents={agents} />
+          <KnownProgram key={each.name} known={each} agents={agents} />
         ))}
       </ul>
     </Stack>

@@ -9,13 +9,12 @@ import {
   dollars,
   emptyForm,
   formOf,
-  freeName,
   isComplete,
-  profileFor,
   startForm,
   updateInput,
   wrongEnvLine,
 } from "./form.ts";
+import { freeName, profileFor } from "#ui/domain/programs/profile.ts";
 
 it.each<[AdapterKind, object]>([
   ["shell", { command: "codex exec - < {prompt_file}" }],

@@ -231,25 +231,6 @@ export const dollars = (text: string): string =>
     .replaceAll(/[^\d.]/g, "")
     .replace(/^(\d*\.\d*).*$/, "$1");
 
-/** A name that no profile has: "Codex", "Codex 2", ... */
-export function freeName(wanted: string, taken: readonly string[]): string {
-  const used = new Set(taken.map((name) => name.toLocaleLowerCase()));
-  for (let number = 1; ; number += 1) {
-    const name = number === 1 ? wanted : `${wanted} ${number}`;
-    if (!used.has(name.toLocaleLowerCase())) return name;
-  }
-}
-
-/** The profile that one press makes of a program that was found. */
-export function profileFor(known: KnownAgent, taken: readonly string[]): CreateAgent {
-  return {
-    name: freeName(known.name, taken),
-    adapter: known.adapter,
-    config: known.config,
-    max_concurrent: 1,
-  };
-}
-
 /** How a profile starts its program, in one line. */
 export function commandLine(agent: Agent): string {
   const { adapter, command, program, args } = formOf(agent);

@@ -164,7 +164,7 @@ export function BoardArea({
   useEffect(() => model.setView(view, names.split("\n")), [model, view, names]);
 
   const empty = !filter.narrowed && columns.every(({ count }) => count === 0);
-  if (empty) return <NoTasks />;
+  if (empty) return <NoTasks view={view} columns={visible} />;
 
   const onClick = (event: MouseEvent) => {
     const id = cardOf(event.target);

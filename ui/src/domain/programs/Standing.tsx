@@ -5,7 +5,7 @@ import type { AgentCheck } from "#ui/api/generated.ts";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import layout from "#ui/components/layout.module.css";
-import styles from "./AgentsScreen.module.css";
+import styles from "./Programs.module.css";
 
 /** What to do, with a way to copy each command in it. */
 function Remedy({ text }: { text: string }) {
