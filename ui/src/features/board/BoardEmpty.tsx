@@ -28,7 +28,7 @@ export function NoProject({ missing }: { missing: boolean }) {
               icon={<FolderPlus />}
               onClick={() => showOverlay("addProject")}
             >
-              {t("board.addRepository")}
+              {t("board.addProject")}
             </Button>
             <Button icon={<Play />} busy={demo.isPending} onClick={() => demo.mutate({})}>
               {t("board.tryDemo")}
