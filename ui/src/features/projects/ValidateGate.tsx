@@ -38,7 +38,7 @@ export function ValidateGate() {
   const { t } = useTranslation();
   return (
     <>
-      <h2 className={styles.label}>{t("validateGate.title")}</h2>
+      <h2 className={styles.heading}>{t("validateGate.title")}</h2>
       <p className={layout.note}>{t("validateGate.text")}</p>
       <Fields fields={validateFields} parts={{ contracts: <Contracts /> }} />
     </>
