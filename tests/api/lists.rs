@@ -29,6 +29,7 @@ async fn every_list_takes_limit_and_cursor() -> Result<()> {
     let server = sandbox.serve()?;
     let (project, _) = server.project(&sandbox.repo, json!({})).await?;
     let task = text(&server.task(&project, json!({})).await?, "id");
+    server.patch("/settings", json!({ "terminal_remote": true })).await?;
     let lists = lists(&server, &project, &task).await?;
     assert!(lists.len() > 30, "{lists:?}");
     for path in lists {

@@ -7,7 +7,7 @@ use serde_json::json;
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_of_forge_have_defaults_and_bounds_and_outlive_a_restart() -> Result<()> {
     let mut sandbox = Sandbox::new(json!({})).await?;
-    let settings = |minutes: u32, most: u32| json!({ "orphan_minutes": minutes, "services_max": most });
+    let settings = |minutes: u32, most: u32| json!({ "orphan_minutes": minutes, "services_max": most, "terminal_remote": false });
     assert_eq!(sandbox.call("settings_get", json!({})).await?, settings(30, 4));
     for minutes in [0, 10_080] {
         let changed = sandbox.call("settings_update", json!({ "orphan_minutes": minutes })).await?;

@@ -169,27 +169,50 @@ async fn terminal_that_nobody_follows_is_gone_on_with_by_whoever_reads_it() -> R
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn terminal_stays_where_a_guard_keeps_its_task_open() -> Result<()> {
-    let sandbox = Sandbox::new(json!({})).await?;
+/// A task in review, with a terminal, whose guard sends it elsewhere when a person moves it.
+async fn guarded(sandbox: &Sandbox, elsewhere: &str) -> Result<(Value, Value)> {
     let of = json!({ "project_id": sandbox.project });
     let mut workflow = sandbox.call("project_workflow_get", of).await?["workflow"].take();
     let states = workflow["states"].as_array_mut().context("no states")?;
     let review = states.iter_mut().find(|state| state["name"] == "review").context("no review")?;
     review["hooks"]["before_exit"] = json!([
-        { "action": "dependency_gate", "applies_to": "user_only", "on_failure": { "cascade": "backlog" } }
+        { "action": "dependency_gate", "applies_to": "user_only", "on_failure": { "cascade": elsewhere } }
     ]);
     let put = json!({ "project_id": sandbox.project, "workflow": workflow });
     sandbox.call("project_workflow_put", put).await?;
-    let task = in_review(&sandbox).await?;
-    let terminal = open(&sandbox, &task).await?;
+    let task = in_review(sandbox).await?;
+    let terminal = open(sandbox, &task).await?;
     let first = sandbox.task("First", &[], json!({})).await?;
     sandbox.call("task_dependency_add", json!({ "task_id": task["id"], "depends_on": first["id"] })).await?;
-    let version = sandbox.get(&task).await?["version"].clone();
-    let to = json!({ "task_id": task["id"], "to": "cancelled", "version": version });
+    Ok((sandbox.get(&task).await?, terminal))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn terminal_stays_where_a_guard_keeps_its_task_open() -> Result<()> {
+    let sandbox = Sandbox::new(json!({})).await?;
+    let (task, terminal) = guarded(&sandbox, "backlog").await?;
+    let to = json!({ "task_id": task["id"], "to": "cancelled", "version": task["version"] });
     at_window(&sandbox, "task_transition", to).await?;
     assert_eq!(sandbox.get(&task).await?["status"], "backlog");
     assert_eq!(terminals(&sandbox, &task).await?, [terminal]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn person_is_asked_about_a_program_where_a_guard_closes_the_task() -> Result<()> {
+    let sandbox = Sandbox::new(json!({})).await?;
+    let (task, terminal) = guarded(&sandbox, "cancelled").await?;
+    types(&sandbox, &terminal, "sleep 600\n").await?;
+    while shells(&sandbox)? == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let mut to = json!({ "task_id": task["id"], "to": "backlog", "version": task["version"] });
+    let asked = at_window(&sandbox, "task_transition", to.clone()).await;
+    assert_eq!(refused(asked), (409, "terminal_busy".to_owned()));
+    assert_eq!((&sandbox.get(&task).await?["status"], shells(&sandbox)?), (&task["status"], 1));
+    to["end_terminals"] = true.into();
+    at_window(&sandbox, "task_transition", to).await?;
+    assert_eq!((&sandbox.get(&task).await?["status"], shells(&sandbox)?), (&json!("cancelled"), 0));
     Ok(())
 }
 
@@ -227,7 +250,10 @@ async fn worktree_in_whose_terminal_a_program_runs_is_removed_only_after_a_word(
     let approve = json!({ "task_id": task["id"], "commit": task["review"]["reviewed_commit"] });
     sandbox.call("review_approve", approve).await?;
     let done = sandbox.reach(&task, "done").await?;
-    assert_ne!(done["workspace"]["status"], "cleaned", "nobody was asked: it waits");
+    let workspace = &done["workspace"];
+    assert_ne!(workspace["status"], "cleaned", "nobody was asked: it waits");
+    let told = workspace["error"].as_str().context("why it stays is not told")?;
+    assert!(told.starts_with("Terminal 1 runs sleep (process "), "{told}");
     assert_eq!(shells(&sandbox)?, 1);
     let of_task = json!({ "task_id": task["id"] });
     let project = sandbox.call("project_get", json!({ "project_id": sandbox.project })).await?;

@@ -130,9 +130,10 @@ impl From<EngineError> for ApiError {
                     ConflictCode::TargetCheckoutDirty => {
                         refused.hint("Commit, move or undo them there, then try again. Nothing was changed.")
                     }
-                    ConflictCode::TerminalBusy => refused.hint(
-                        "Send the request again with `end_terminals` (for a terminal `end_program`) to end it.",
-                    ),
+                    ConflictCode::TerminalBusy => refused
+                        .hint("End the program in its terminal, then try again.")
+                        .hint("Or try again with `--end-terminals`; to close one terminal, with `--end-program`.")
+                        .hint("Over HTTP, these are the fields `end_terminals` and `end_program`."),
                     ConflictCode::TrustChanged => refused.hint("Review the files again, then trust them."),
                     _ => refused,
                 }

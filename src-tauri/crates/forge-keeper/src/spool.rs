@@ -1,20 +1,19 @@
-//! The spool of one program: a file without a name that only grows. Of what a terminal printed only the end is kept: the
-//! disk gets the beginning back, and offsets stay as they are.
+//! The spool of one program: files without a name that only grow. Of what a terminal printed only the end is kept: it
+//! lies in several files, of which the oldest goes when what follows is enough, and offsets stay as they are.
 //!
-//! The file has no name, since what a program prints may hold secrets: nobody else can open it, and it goes with the
-//! keeper, however that ends.
+//! The files have no name, since what a program prints may hold secrets: nobody else can open them, and they go with
+//! the keeper, however that ends.
 
 use std::{
     collections::VecDeque,
     fs::File,
     io,
     os::unix::fs::FileExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use rustix::fs::{FallocateFlags, fallocate};
 use tokio::sync::{Mutex, watch};
 use tokio_util::bytes::Bytes;
 
@@ -23,8 +22,8 @@ use crate::record::{Content, HEADER_BYTES, Record};
 /// Writes of at least so many bytes are done on a thread of their own: a disk that is behind holds up nobody else.
 const APART_BYTES: usize = 32 * 1024;
 
-/// How far apart the places are at which a spool may start that keeps only the end.
-const TRIM_BYTES: u64 = 64 * 1024;
+/// How large a file becomes of a spool that keeps only the end, before the next begins.
+const SEGMENT_BYTES: u64 = 1 << 20;
 
 /// How long a disk that refuses is left alone.
 const RETRY_EVERY: Duration = Duration::from_millis(500);
@@ -54,28 +53,60 @@ impl Default for Caps {
 /// What one program printed.
 #[derive(Debug)]
 pub(crate) struct Spool {
-    file: Arc<File>,
+    folder: PathBuf,
+    segments: SyncMutex<Segments>,
     length: watch::Sender<u64>,
     /// Whoever writes has it, so that records do not mix.
     turn: Mutex<()>,
-    start: SyncMutex<Start>,
 }
 
-/// Where a spool starts that keeps only the end.
-#[derive(Debug, Default)]
-struct Start {
-    at: u64,
-    /// Beginnings of records, some way apart, at which it may start later.
-    later: VecDeque<u64>,
+/// Records that follow one another in one file. A record is whole in one of them.
+#[derive(Debug, Clone)]
+struct Segment {
+    /// The offset of its first byte.
+    from: u64,
+    file: Arc<File>,
+}
+
+/// What is kept, oldest first.
+#[derive(Debug)]
+struct Segments {
+    older: VecDeque<Segment>,
+    /// The one that is written.
+    last: Segment,
+}
+
+impl Segments {
+    /// Where what is kept begins.
+    fn start(&self) -> u64 {
+        self.older.front().unwrap_or(&self.last).from
+    }
+
+    /// The one that has an offset, and where it ends unless it is still written.
+    fn having(&self, at: u64) -> (Segment, Option<u64>) {
+        let next = self.older.partition_point(|segment| segment.from <= at);
+        match next.checked_sub(1).and_then(|index| self.older.get(index)) {
+            Some(segment) if at < self.last.from => {
+                (segment.clone(), Some(self.older.get(next).unwrap_or(&self.last).from))
+            }
+            _ => (self.last.clone(), None),
+        }
+    }
+}
+
+impl Segment {
+    fn new(folder: &Path, from: u64) -> io::Result<Self> {
+        Ok(Self { from, file: Arc::new(tempfile::tempfile_in(folder)?) })
+    }
 }
 
 impl Spool {
     pub(crate) fn new(folder: &Path) -> io::Result<Self> {
         Ok(Self {
-            file: Arc::new(tempfile::tempfile_in(folder)?),
+            folder: folder.to_owned(),
+            segments: SyncMutex::new(Segments { older: VecDeque::new(), last: Segment::new(folder, 0)? }),
             length: watch::Sender::new(0),
             turn: Mutex::new(()),
-            start: SyncMutex::default(),
         })
     }
 
@@ -94,7 +125,7 @@ impl Spool {
         if length <= caps.unread {
             return Ok(length >= caps.whole);
         }
-        let disk = rustix::fs::fstatvfs(&self.file)?;
+        let disk = rustix::fs::fstatvfs(&self.segments().last.file)?;
         Ok(length >= caps.whole || length > disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
@@ -121,50 +152,53 @@ impl Spool {
         Ok(())
     }
 
-    fn start(&self) -> MutexGuard<'_, Start> {
-        self.start.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Drops what lies before the last `again` bytes and before what is `read`, by whole files. Called after each
+    /// record.
+    pub(crate) async fn trim(&self, read: u64, again: u64) -> io::Result<()> {
+        let _turn = self.turn.lock().await;
+        let length = *self.length.borrow();
+        let most = length.saturating_sub(again).min(read);
+        let is_done = length - self.segments().last.from >= SEGMENT_BYTES;
+        let next = is_done.then(|| Segment::new(&self.folder, length)).transpose()?;
+        let mut segments = self.segments();
+        if let Some(next) = next {
+            let done = std::mem::replace(&mut segments.last, next);
+            segments.older.push_back(done);
+        }
+        while !segments.older.is_empty() && segments.older.get(1).unwrap_or(&segments.last).from <= most {
+            segments.older.pop_front();
+        }
+        Ok(())
     }
 
-    /// Gives back what lies before the last `again` bytes and before what is `read`. Called after each record, with the
-    /// offset of its beginning.
-    pub(crate) fn trim(&self, record: u64, read: u64, again: u64) {
-        let mut start = self.start();
-        if start.later.back().is_none_or(|last| last + TRIM_BYTES <= record) {
-            start.later.push_back(record);
-        }
-        let most = self.length.borrow().saturating_sub(again).min(read);
-        let mut to = None;
-        while let Some(first) = start.later.front().copied().filter(|first| *first <= most) {
-            to = Some(first);
-            start.later.pop_front();
-        }
-        let Some(to) = to.filter(|to| *to > start.at) else { return };
-        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        if let Err(error) = fallocate(&self.file, flags, start.at, to - start.at) {
-            tracing::warn!(%error, "the disk keeps what a terminal printed long ago");
-        }
-        start.at = to;
+    fn segments(&self) -> MutexGuard<'_, Segments> {
+        self.segments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn write(&self, at: u64, bytes: &Bytes) -> io::Result<()> {
+        let Segment { from, file } = self.segments().last.clone();
         if bytes.len() < APART_BYTES {
-            return self.file.write_all_at(bytes, at);
+            return file.write_all_at(bytes, at - from);
         }
-        let (file, bytes) = (Arc::clone(&self.file), bytes.clone());
-        let written = tokio::task::spawn_blocking(move || file.write_all_at(&bytes, at)).await;
+        let bytes = bytes.clone();
+        let written = tokio::task::spawn_blocking(move || file.write_all_at(&bytes, at - from)).await;
         written.map_err(io::Error::other)?
     }
 
-    /// Fills `buffer` with what is at an offset, or behind what is not kept any more. Returns where that is, and how much.
+    /// Fills `buffer` with what is at an offset, or behind what is not kept any more, to the end of a file at most.
+    /// Returns where that is, and how much.
     pub(crate) fn read(&self, from: u64, buffer: &mut [u8]) -> io::Result<(u64, usize)> {
-        // Nothing is given back meanwhile.
-        let start = self.start();
-        let at = from.max(start.at);
-        let left = self.length.borrow().saturating_sub(at);
-        let length = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-        let Some(wanted) = buffer.get_mut(..length) else { return Ok((at, 0)) };
-        self.file.read_exact_at(wanted, at)?;
-        Ok((at, length))
+        let length = *self.length.borrow();
+        let (at, (segment, end)) = {
+            let segments = self.segments();
+            let at = from.max(segments.start());
+            (at, segments.having(at))
+        };
+        let left = end.unwrap_or(length).min(length).saturating_sub(at);
+        let left = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let Some(wanted) = buffer.get_mut(..left) else { return Ok((at, 0)) };
+        segment.file.read_exact_at(wanted, at - segment.from)?;
+        Ok((at, left))
     }
 }
 

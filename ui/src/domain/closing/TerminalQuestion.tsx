@@ -3,7 +3,7 @@ import { useStore } from "zustand";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { terminalQuestion } from "./endTerminals.ts";
 
-/** Asks whether programs in the terminals of a task end with it. */
+/** Asks whether programs in terminals end, whose task is closed, reset or deleted, or whose worktree or project goes. */
 export function TerminalQuestion() {
   const { t } = useTranslation();
   const asked = useStore(terminalQuestion, (state) => state.asked);

@@ -135,9 +135,21 @@ pub(crate) enum Worktree {
     /// List the worktrees
     List,
     /// Replace a worktree that could not be set up with a fresh one, after a backup
-    Reset(TaskRef),
+    Reset {
+        #[command(flatten)]
+        task: TaskRef,
+        /// End programs that run in the task's terminals
+        #[arg(long)]
+        end_terminals: bool,
+    },
     /// Remove a closed task's worktree now
-    Remove(ClosedRef),
+    Remove {
+        #[command(flatten)]
+        task: ClosedRef,
+        /// End programs that run in the task's terminals
+        #[arg(long)]
+        end_terminals: bool,
+    },
     /// Keep a closed task's worktree until it is removed by hand
     Keep(ClosedRef),
     /// List the backups of a task's worktree, or of the project

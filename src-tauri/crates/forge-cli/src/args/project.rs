@@ -76,6 +76,9 @@ pub(crate) enum Project {
         /// Remove it without asking
         #[arg(long)]
         yes: bool,
+        /// End programs that run in the terminals of its tasks
+        #[arg(long)]
+        end_terminals: bool,
     },
     /// Show the startup files, from which programs run code when they start, and trust them
     Trust(Trust),

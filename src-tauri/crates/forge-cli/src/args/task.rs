@@ -108,6 +108,9 @@ pub(crate) enum Task {
         /// Message to the agent, for actions that ask for one
         #[arg(long)]
         message: Option<String>,
+        /// End programs that run in the task's terminals, where the action ends those
+        #[arg(long)]
+        end_terminals: bool,
         #[command(flatten)]
         wait: Wait,
     },
@@ -187,6 +190,9 @@ pub(crate) enum Task {
         /// Delete it without asking
         #[arg(long)]
         yes: bool,
+        /// End programs that run in the task's terminals
+        #[arg(long)]
+        end_terminals: bool,
     },
     /// Start a service in a task's worktree, and wait until it is ready; without a running engine it runs until Ctrl+C
     Run {

@@ -77,17 +77,19 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
             let text = format!("{} may start new runs again.", project.name);
             Ok(Answer::new(project.json, text))
         }
-        Project::Remove { project, yes } => {
+        Project::Remove { project, yes, end_terminals } => {
             let path = ProjectPath { project_id: at.project_named(&project).await? };
             let found = at.call(ProjectGet, path).await?.value;
             let question =
                 format!("Remove {} with its tasks and worktrees? The repository stays.", found.name);
             confirm(&question, "remove the project", yes)?;
-            let done = at.call(
-                ProjectDelete,
-                DeleteProject { project_id: found.id, confirm: found.name.clone(), end_terminals: None },
-            );
-            Ok(Answer::new(done.await?.json, format!("Removed {}. The repository stays.", found.name)))
+            let delete = DeleteProject {
+                project_id: found.id,
+                confirm: found.name.clone(),
+                end_terminals: Some(end_terminals),
+            };
+            let done = at.call(ProjectDelete, delete).await?;
+            Ok(Answer::new(done.json, format!("Removed {}. The repository stays.", found.name)))
         }
         Project::Repository { project, accept, undo } => {
             let project_id = at.project_named(&project).await?;

@@ -106,7 +106,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             let mut answer = at.call(TaskAction, input).await?;
             shown(at, Reply { json: answer.json["task"].take(), value: answer.value.task }).await
         }
-        Task::Action { task, verb, reason, message, wait } => {
+        Task::Action { task, verb, reason, message, end_terminals, wait } => {
             let task = find(at, &task).await?;
             require_offered(&task, &verb)?;
             // A verb is any text here, so it is read as the engine reads it.
@@ -118,6 +118,7 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
                 input.commit = reviewed_commit(&task);
             }
             input.wait = answered(at, wait);
+            input.end_terminals = Some(end_terminals);
             act(at, TaskAction, input, &task, wait).await
         }
         Task::Log { task, service: Some(name), after, limit, follow, log: _ } => {
@@ -139,7 +140,9 @@ pub(crate) async fn run(at: &At, command: Task) -> Result<Answer, CliError> {
             let task_id = find(at, &task).await?.value.id;
             shown(at, at.call(TaskUndo, TaskPath { task_id }).await?).await
         }
-        Task::Delete { task, yes } => change::delete(at, &task.into(), yes).await,
+        Task::Delete { task, yes, end_terminals } => {
+            change::delete(at, &task.into(), yes, end_terminals).await
+        }
         Task::Diff { task, path, stat, name_only } => match path {
             Some(path) => diff::of_file(at, &task, path).await,
             None if stat || name_only => diff::files(at, &task, name_only).await,

@@ -59,16 +59,18 @@ pub(crate) async fn run(at: &At, command: Worktree) -> Result<Answer, CliError> 
             };
             Ok(Answer::new(page.json, text))
         }
-        Worktree::Reset(task) => {
+        Worktree::Reset { task, end_terminals } => {
             let task_id = find(at, &task).await?.value.id;
-            let fresh = at.call(WorkspaceReset, LeaveWorktree { task_id, end_terminals: None }).await?;
+            let leave = LeaveWorktree { task_id, end_terminals: Some(end_terminals) };
+            let fresh = at.call(WorkspaceReset, leave).await?;
             let text = format!("Replaced. What was there is in `forge workspace backups {}`.", task.task);
             Ok(Answer::new(fresh.json, text))
         }
-        Worktree::Remove(task) => {
+        Worktree::Remove { task, end_terminals } => {
             let task = TaskRef::from(task);
             let task_id = find(at, &task).await?.value.id;
-            let removed = at.call(WorkspaceRemove, LeaveWorktree { task_id, end_terminals: None }).await?;
+            let leave = LeaveWorktree { task_id, end_terminals: Some(end_terminals) };
+            let removed = at.call(WorkspaceRemove, leave).await?;
             let mut done = told(removed, "Removed");
             done.text.push_str(&format!(
                 ". Uncommitted changes, if any, are in `forge workspace backups {}`.",

@@ -25,6 +25,11 @@ pub(crate) struct GuardRedirect {
 }
 
 impl GuardRedirect {
+    /// The state that the task goes to.
+    pub(crate) fn to(&self) -> &str {
+        &self.to
+    }
+
     /// The move that is made instead: the first cascade of the one that was refused.
     pub(crate) fn instead_of(self, refused: &Move) -> Move {
         let mut mv = refused.clone();

@@ -209,9 +209,13 @@ pub(crate) async fn delete_project(
     let context = ProjectContext::read(&row)?;
     let has_repository = core::repository::present_repo(world, &context).await?.is_some();
     let mut holds = Vec::with_capacity(all.len());
-    let mut folders = Vec::new();
     for task in &all {
         holds.push(core::workers::hold(world, &task.id).await);
+    }
+    // Something may have been started while the tasks were waited for.
+    core::world::features::require_idle(world, &ids, end_terminals).await?;
+    let mut folders = Vec::new();
+    for task in &all {
         let workspace = world.store().read().await?.workspaces().last(&task.id).await?;
         if !has_repository {
             if let Some(workspace) = &workspace {

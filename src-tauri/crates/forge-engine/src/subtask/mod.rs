@@ -60,16 +60,6 @@ pub(crate) async fn open_parts(
     Ok(parts)
 }
 
-/// A task, and the open ordered parts that are closed with it.
-pub(crate) async fn with_open_parts(
-    world: &World,
-    context: &ProjectContext,
-    task: &TaskId,
-) -> Result<Vec<TaskId>> {
-    let parts = open_parts(&mut *world.store().read().await?, context, task).await?;
-    Ok(std::iter::once(task.clone()).chain(parts.into_iter().map(|part| part.id)).collect())
-}
-
 /// Looks at what a new task says about its parent; what is wrong is added to the findings.
 pub(crate) async fn new_part(
     tx: &mut Tx,

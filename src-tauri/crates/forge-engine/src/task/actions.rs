@@ -94,8 +94,10 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
         _ => {}
     }
     let closes = actor.is_user() && request.verb == Verb::Cancel;
-    let ended = ended_by(world, &actor, id, request.verb).await?;
-    require_idle(world, &ended, request.end_terminals).await?;
+    // A restart removes the worktree.
+    let ends = closes || (actor.is_user() && request.verb == Verb::Restart);
+    let ended = if ends { std::slice::from_ref(id) } else { &[] };
+    require_idle(world, ended, request.end_terminals).await?;
     let notes = match request.verb {
         Verb::SendBack | Verb::ResumeSession => review::comments::notes(world, id, Vec::new()).await?,
         _ => Vec::new(),
@@ -104,7 +106,7 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
     let _hold = core::workers::hold(world, id).await;
     // Whoever held the task before may have taken the same offer.
     require_offered(world, id, &ActionRequest { version: None, ..request.clone() }).await?;
-    require_idle(world, &ended, request.end_terminals).await?;
+    require_idle(world, ended, request.end_terminals).await?;
     let turn = {
         let (task, _) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
         subtask::stop_turn_of(world, &task).await?
@@ -191,21 +193,6 @@ pub(crate) async fn act_on(world: &World, actor: Actor, id: &TaskId, request: Ac
     world.point("action.committed");
     core::scheduler::wake_waiting(world);
     Ok(())
-}
-
-/// The tasks that a person closes by an action, or whose worktrees go with it.
-async fn ended_by(world: &World, actor: &Actor, id: &TaskId, verb: Verb) -> Result<Vec<TaskId>> {
-    if !actor.is_user() {
-        return Ok(Vec::new());
-    }
-    match verb {
-        Verb::Cancel => {
-            let (_, context) = core::load::load(world, &mut *world.store().read().await?, id, None).await?;
-            subtask::with_open_parts(world, &context, id).await
-        }
-        Verb::Restart => Ok(vec![id.clone()]),
-        _ => Ok(Vec::new()),
-    }
 }
 
 async fn act_in_features(world: &World, tx: &mut Tx, task: &mut TaskRow, asked: Asked<'_>) -> Result<()> {

@@ -94,15 +94,18 @@ pub(crate) async fn move_task(world: &World, actor: Actor, id: &TaskId, request:
     }
     context.workflow.check_edge(&task.status, &request.to, &actor)?;
     core::worktree_lock::refuse_locked(world, id, request.if_locked).await?;
-    let asks = actor.is_user() && context.workflow.state(&request.to).is_some_and(State::is_terminal);
-    let closed = if asks { subtask::with_open_parts(world, &context, id).await? } else { Vec::new() };
-    require_idle(world, &closed, request.end_terminals).await?;
+    let closed_in = |state: &str| {
+        let closes = actor.is_user() && context.workflow.state(state).is_some_and(State::is_terminal);
+        if closes { std::slice::from_ref(id) } else { &[] }
+    };
+    require_idle(world, closed_in(&request.to), request.end_terminals).await?;
     refuse_unreviewed(world, &context, &task, &request.to).await?;
     let redirect = core::guards::ask_guards(world, &context, &task, actor.audience()).await?;
     core::location::require_machine_of(world, id).await?;
     let _hold = core::workers::hold(world, id).await;
-    // Something may have been started while the task was waited for.
-    require_idle(world, &closed, request.end_terminals).await?;
+    // Something may have been started while the task was waited for, and a guard may have it closed.
+    let to = redirect.as_ref().map_or(request.to.as_str(), core::guards::GuardRedirect::to);
+    require_idle(world, closed_in(to), request.end_terminals).await?;
     let turn = subtask::stop_turn_of(world, &task).await?;
     run::running::stop_run(world, id).await;
     if context.workflow.state(&request.to).is_some_and(State::is_terminal) {

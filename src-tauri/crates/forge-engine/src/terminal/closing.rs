@@ -13,17 +13,19 @@ use super::{
 };
 use crate::{ConflictCode, EngineError, World, error::Result};
 
-/// How long whoever closes a task waits for the end of its terminals.
-const ENDS_WITHIN: Duration = Duration::from_secs(10);
+/// How long whoever asks what runs waits for the keeper.
+const TOLD_WITHIN: Duration = Duration::from_secs(10);
 
 /// What runs in terminals, beside their shells.
 pub(super) async fn runs_in(world: &World, rows: &[TerminalRow]) -> Vec<(Terminal, Runs)> {
-    let mut running = Vec::new();
-    for row in rows.iter().filter(|row| row.terminal.ended_at.is_none()) {
-        let program = world.keeper().foreground(&process_of(&row.terminal.id)).await;
-        running.extend(runs(program).map(|runs| (row.terminal.clone(), runs)));
-    }
-    running
+    let open = rows.iter().filter(|row| row.terminal.ended_at.is_none());
+    let asked = open.map(async |row| {
+        let id = process_of(&row.terminal.id);
+        let program = tokio::time::timeout(TOLD_WITHIN, world.keeper().foreground(&id)).await;
+        let program = program.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
+        runs(program).map(|runs| (row.terminal.clone(), runs))
+    });
+    futures::future::join_all(asked).await.into_iter().flatten().collect()
 }
 
 /// Refuses to end terminals in which programs run.
@@ -35,7 +37,7 @@ pub(super) fn refuse(running: &[(Terminal, Runs)]) -> Result<()> {
         let mut facts = json!({ "id": terminal.id, "title": terminal.title });
         match runs {
             Runs::Program(program) => {
-                (facts["program"], facts["pid"]) = (json!(program.name), json!(program.pid))
+                (facts["program"], facts["pid"]) = (json!(program.name), json!(program.pid));
             }
             Runs::Unknown(reason) => facts["reason"] = json!(reason),
         }
@@ -65,7 +67,7 @@ pub(crate) async fn end_all(world: &World, task: &TaskId) {
         let ended = write_ends(world, task, "Ended since the task was closed").await?;
         ends::drop_ended(world, &ended).await
     };
-    match tokio::time::timeout(ENDS_WITHIN, ended).await {
+    match tokio::time::timeout(ends::ENDS_WITHIN, ended).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             tracing::error!(%error, %task, "failed to end the terminals of a task that was closed");

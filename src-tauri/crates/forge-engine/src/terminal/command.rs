@@ -97,8 +97,10 @@ pub(crate) async fn input(world: &World, actor: &Actor, id: &TerminalId, bytes: 
         return Ok(());
     }
     tokio::select! {
-        sent = opened.input.send(bytes) => sent.map_err(|_| has_ended()),
+        biased;
         () = opened.over.cancelled() => Err(has_ended()),
+        () = opened.left.cancelled() => Err(away("its keeper does not answer")),
+        sent = opened.input.send(bytes) => sent.map_err(|_| has_ended()),
     }
 }
 
@@ -145,6 +147,7 @@ pub(crate) async fn output(
             // The sender is the terminal's own.
             _ = length.wait_for(|length| *length > from) => {}
             () = opened.over.cancelled() => {}
+            () = opened.left.cancelled() => return Err(away("its keeper does not answer")),
             () = world.inner.shutdown.cancelled() => {}
             () = world.inner.leave.cancelled() => {}
             () = tokio::time::sleep(wait) => {}
@@ -166,6 +169,7 @@ async fn is_known_whole(world: &World, opened: &Opened) -> bool {
         biased;
         () = opened.live.cancelled() => true,
         () = opened.over.cancelled() => true,
+        () = opened.left.cancelled() => false,
         () = world.inner.shutdown.cancelled() => false,
         () = world.inner.leave.cancelled() => false,
         () = tokio::time::sleep(KNOWN_WITHIN) => false,

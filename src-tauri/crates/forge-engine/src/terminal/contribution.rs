@@ -6,7 +6,7 @@ use forge_model::workspace::Workspace;
 
 use super::{
     closing::{require_idle, write_ends},
-    ends::drop_ended,
+    ends::{drop_ended, end_followed},
     follow::go_on,
     opened::terminals,
 };
@@ -24,8 +24,7 @@ async fn make_way(world: &World, workspace: &Workspace) -> Result<Box<dyn Any + 
     let ended = write_ends(world, &workspace.task_id, "Ended since its worktree was removed").await?;
     drop_ended(world, &ended).await?;
     for opened in terminals(world).of_task(&workspace.task_id) {
-        opened.stop.cancel();
-        opened.over.cancelled().await;
+        end_followed(&opened).await?;
     }
     Ok(Box::new(going))
 }

@@ -1,17 +1,22 @@
 //! Writing the end of a terminal, and ending its processes.
 
+use std::time::Duration;
+
 use forge_model::event::EventType;
 use forge_model::terminal::{Terminal, process_of};
 use forge_store::Tx;
 use forge_store::table::terminals::TerminalEnd;
 use serde_json::json;
 
-use super::opened::terminals;
+use super::opened::{Opened, terminals};
 use crate::{
-    EngineError, World,
+    ConflictCode, EngineError, World,
     core::{self},
     error::Result,
 };
+
+/// How long whoever ends a terminal waits until nothing of it runs.
+pub(super) const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Tells that a terminal changed.
 pub(super) async fn emit(world: &World, tx: &mut Tx, terminal: &Terminal, state: &str) -> Result<()> {
@@ -62,12 +67,28 @@ pub(super) async fn drop_ended(world: &World, ended: &[Terminal]) -> Result<()> 
 
 /// Ends the processes of a terminal whose end is written, and waits until nothing of it runs.
 async fn end_process(world: &World, terminal: &Terminal) -> Result<()> {
-    if let Some(opened) = terminals(world).get(&terminal.id) {
-        opened.stop.cancel();
-        opened.over.cancelled().await;
+    if let Some(opened) = terminals(world).get(&terminal.id)
+        && end_followed(&opened).await?
+    {
         return Ok(());
     }
-    // Nobody follows it in this process, which does only what it is told of.
+    // Nobody follows it in this process, which does only what it is told of, or cannot reach it.
     let id = process_of(&terminal.id);
     world.keeper().forget(&id).await.map_err(EngineError::io("end a terminal"))
+}
+
+/// Ends a terminal that is followed. Whether nothing of it runs: otherwise it is not followed any more.
+///
+/// # Errors
+/// When it goes on running.
+pub(super) async fn end_followed(opened: &Opened) -> Result<bool> {
+    opened.stop.cancel();
+    tokio::select! {
+        () = opened.over.cancelled() => Ok(true),
+        () = opened.left.cancelled() => Ok(false),
+        () = tokio::time::sleep(ENDS_WITHIN) => {
+            let message = "a terminal of the task does not end: the program that runs terminals does not answer";
+            Err(EngineError::conflict(ConflictCode::InUse, message))
+        }
+    }
 }

@@ -28,6 +28,10 @@ enum Followed {
     Ended(TerminalEnd),
     /// The next engine goes on with it.
     Left,
+    /// Its keeper did not answer, for this reason. It is gone on with when somebody asks for it.
+    Unreached(String),
+    /// Nobody knows of it any more.
+    Dropped,
 }
 
 /// Goes on with the terminals that nobody follows in this process: those that the keeper has, and those that it never got.
@@ -66,6 +70,16 @@ pub(super) fn begin(world: &World, row: TerminalRow, found: Found) {
         let end = match followed {
             Ok(Ok(Followed::Ended(end))) => Some(end),
             Ok(Ok(Followed::Left)) => None,
+            Ok(Ok(Followed::Unreached(reason))) => {
+                tracing::warn!(reason, terminal = %row.terminal.id, "lost sight of a terminal");
+                terminals(&world).forget(&row.terminal.id);
+                None
+            }
+            Ok(Ok(Followed::Dropped)) => {
+                terminals(&world).forget(&row.terminal.id);
+                opened.over.cancel();
+                return;
+            }
             // Forge leaves it to the next engine, which finds the same trouble or none.
             Ok(Err(error)) if world.inner.leave.is_cancelled() => {
                 tracing::warn!(%error, terminal = %row.terminal.id, "left a terminal to the next engine");
@@ -74,11 +88,14 @@ pub(super) fn begin(world: &World, row: TerminalRow, found: Found) {
             Ok(Err(error)) => Some(ended(whole(&error))),
             Err(panic) => Some(ended(panic.to_string())),
         };
-        if let Some(end) = end {
-            over(&world, &row.terminal, &end).await;
+        match end {
+            Some(end) => {
+                over(&world, &row.terminal, &end).await;
+                // Whoever reads it learns that nothing more comes.
+                opened.over.cancel();
+            }
+            None => opened.left.cancel(),
         }
-        // Whoever reads it learns that nothing more comes.
-        opened.over.cancel();
     });
 }
 
@@ -104,7 +121,8 @@ async fn follow(world: &World, row: &TerminalRow, opened: &Arc<Opened>, found: F
     }
     // From here on whoever ends it finds it here; one that was ended before that is not begun.
     let row_now = world.store().read().await?.terminals().get(&row.terminal.id).await?;
-    if row_now.is_none_or(|row| row.terminal.ended_at.is_some()) {
+    let Some(row_now) = row_now else { return Ok(Followed::Dropped) };
+    if row_now.terminal.ended_at.is_some() {
         return Ok(Followed::Ended(closed()));
     }
     // A full disk is no reason to end one that runs.
@@ -127,6 +145,9 @@ async fn follow(world: &World, row: &TerminalRow, opened: &Arc<Opened>, found: F
     };
     let session = match world.keeper().open(kept).await {
         Ok(session) => session,
+        Err(error @ KeepError::NoKeeper { .. }) if goes_on => {
+            return Ok(Followed::Unreached(whole(&error)));
+        }
         Err(error) => return Ok(Followed::Ended(ended(whole(&error)))),
     };
     opened.runs(session.notes(), size.filter(|_| !goes_on));
@@ -166,6 +187,7 @@ async fn in_session(world: &World, opened: &Arc<Opened>, session: Session) -> Re
     Ok(Followed::Ended(match finished {
         Ok(finished) => end_of(&finished),
         Err(KeepError::Lost { .. }) => ended("Lost: the program that runs terminals was ended"),
+        Err(error @ KeepError::NoKeeper { .. }) => return Ok(Followed::Unreached(whole(&error))),
         Err(error) => ended(whole(&error)),
     }))
 }

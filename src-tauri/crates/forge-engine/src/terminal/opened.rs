@@ -55,8 +55,10 @@ pub(super) struct Opened {
     pub live: CancellationToken,
     /// Ends its processes, once its end is written.
     pub stop: CancellationToken,
-    /// Fired when nothing of it runs, or it was left to the next engine.
+    /// Fired when nothing of it runs any more.
     pub over: CancellationToken,
+    /// Fired when this process does not follow it any more although it may run.
+    pub left: CancellationToken,
 }
 
 /// How large it is, and who is told when that changes.
@@ -81,6 +83,7 @@ impl Opened {
             live: CancellationToken::new(),
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
+            left: CancellationToken::new(),
         }
     }
 

@@ -47,10 +47,10 @@ pub(super) struct Place {
 /// Where a task's terminals run.
 ///
 /// # Errors
-/// When the task has no worktree, or has it elsewhere.
+/// When the task has no worktree, has it elsewhere, or is an entry of a race, whose worktree goes with the race.
 pub(super) async fn place_of(world: &World, task: &TaskId) -> Result<Place> {
     let mut conn = world.store().read().await?;
-    let (task, context) = core::load::load(world, &mut conn, task, None).await?;
+    let (task, context) = core::load::load_own(world, &mut conn, task, None).await?;
     let workspace = conn.workspaces().last(&task.id).await?;
     if let Some(workspace) = &workspace {
         require_here(&mut conn, workspace).await?;

@@ -13,10 +13,9 @@ use crate::{
         features::require_idle,
         step::{End, Stepping},
     },
-    error::Result,
-    workspace::{
-        self,
-        removal::{Goes, RETRY_MS, cleanup_delay_ms, remove_workspace, unless_unfinished},
+    error::{Result, whole},
+    workspace::removal::{
+        Goes, cleanup_delay_ms, plan_cleanup, put_off, remove_workspace, unless_unfinished,
     },
 };
 
@@ -31,8 +30,9 @@ pub(crate) async fn clean_up_now(world: &World, s: &Stepping) -> Result<End> {
             };
             // Nobody was asked: whoever closed the task may have done so by approving its work.
             if let Err(busy) = require_idle(world, std::slice::from_ref(&s.task.id), false).await {
-                tracing::info!(task = %s.task.id, error = %busy, "a worktree's removal is put off");
-                return schedule(world, s, RETRY_MS).await;
+                let reason = whole(&busy);
+                put_off(world, &s.task, workspace, reason.clone()).await?;
+                return Ok(End::Ok(Some(format!("kept for now: {reason}"))));
             }
             match remove_workspace(world, &s.context, &s.task, workspace, Goes::ForReuse).await? {
                 Ok(()) => Ok(End::ok()),
@@ -67,7 +67,7 @@ async fn schedule(world: &World, s: &Stepping, delay_ms: i64) -> Result<End> {
         .emit(&mut tx, EventType::TaskUpdated, &s.task, workspace.id.as_str(), &json!({ "cleanup_at": at }))
         .await?;
     tx.commit().await?;
-    workspace::removal::plan_cleanup(world, at);
+    plan_cleanup(world, at);
     Ok(End::Ok(Some(format!("at {at}"))))
 }
 

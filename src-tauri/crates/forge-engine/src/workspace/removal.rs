@@ -1,10 +1,13 @@
 //! Removing a worktree. What nobody else holds is kept first.
 
-use forge_model::time::Timestamp;
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use forge_git::{Repo, Withdrawn};
 use forge_model::event::EventType;
+use forge_model::time::Timestamp;
 use forge_model::workflow::{CleanupPolicy, State};
 use forge_model::workspace::{Workspace, WorkspaceStatus};
 use forge_store::table::tasks::TaskRow;
@@ -16,6 +19,8 @@ use crate::{
         self,
         context::{ProjectContext, backup_prefix},
         prerequisites::is_done,
+        sync::locked,
+        world::features::require_idle,
     },
     error::{Result, whole},
     machine,
@@ -245,10 +250,34 @@ pub(crate) fn retry_after_ms(tries: u32) -> i64 {
 /// When a worktree whose delay is not over is looked at again at the latest.
 const LONGEST_NAP_MS: i64 = 60 * 60 * 1000;
 
+/// When worktrees are looked at next. A later time waits for nobody: whoever looks then finds when the next one is due.
+#[derive(Default)]
+struct Planned(Mutex<Option<Timestamp>>);
+
 /// Looks for worktrees whose time has come at `at`, and from then on whenever the next one is due.
 pub(crate) fn plan_cleanup(world: &World, at: Timestamp) {
-    core::guarded::keep_going(world, move |world| async move {
-        if core::sleep::sleep_until(&world, at).await {
+    let planned = world.part::<Planned>();
+    {
+        let mut next = locked(&planned.0);
+        if next.is_some_and(|next| next <= at) {
+            return;
+        }
+        *next = Some(at);
+    }
+    core::guarded::keep_going(world, move |world| {
+        let planned = Arc::clone(&planned);
+        async move {
+            if !core::sleep::sleep_until(&world, at).await {
+                return;
+            }
+            {
+                let mut next = locked(&planned.0);
+                // An earlier one was planned since, and has planned what follows.
+                if *next != Some(at) {
+                    return;
+                }
+                *next = None;
+            }
             match clean_up_due(&world).await {
                 Ok(Some(next)) => plan_cleanup(&world, next),
                 Ok(None) => {}
@@ -284,39 +313,80 @@ async fn clean_up_due(world: &World) -> Result<Option<Timestamp>> {
 
 /// Removes a worktree that is due, if it still is; when it is to be looked at again, if nothing else plans that.
 async fn clean_up_one(world: &World, found: &Workspace) -> Result<Option<Timestamp>> {
+    // Before it is held: whoever holds a task cuts short what the task does now.
+    let Some(Due { task, workspace, .. }) = still_due(world, found).await? else { return Ok(None) };
+    if let Err(busy) = require_idle(world, std::slice::from_ref(&task.id), false).await {
+        put_off(world, &task, workspace, whole(&busy)).await?;
+        return Ok(None);
+    }
     // The task's own steps may be at its worktree, too: one at a time, and on what is there then.
     let _hold = core::workers::hold(world, &found.task_id).await;
-    let (task, context, workspace) = {
-        let mut conn = world.store().read().await?;
-        let Some(task) = conn.tasks().get(&found.task_id).await? else { return Ok(None) };
-        let context = core::contexts::context_of(world, &mut conn, &task).await?;
-        (task, context, conn.workspaces().last(&found.task_id).await?)
-    };
-    let still_due = |w: &Workspace| {
-        w.id == found.id
-            && w.status != WorkspaceStatus::Cleaned
-            && w.cleanup_at.is_some_and(|at| at <= world.now())
-    };
-    let Some(workspace) = workspace.filter(still_due) else { return Ok(None) };
-    // A task that was opened again needs its worktree.
-    let Some(state) = context.workflow.state(&task.status).filter(|state| state.is_terminal()) else {
+    let Some(Due { task, context, state, workspace }) = still_due(world, found).await? else {
         return Ok(None);
     };
     // A removal that was tried before has waited already.
     if workspace.error.is_none()
-        && let Some(again) = waits_for_observed_time(world, state, &workspace, task.status_since).await?
+        && let Some(again) = waits_for_observed_time(world, &state, &workspace, task.status_since).await?
     {
         return Ok(Some(again));
     }
-    if let Err(busy) = core::world::features::require_idle(world, std::slice::from_ref(&task.id), false).await
-    {
-        tracing::info!(task = %task.id, error = %busy, "a worktree's removal is put off");
-        return Ok(Some(world.now().plus_ms(RETRY_MS)));
+    if let Err(busy) = require_idle(world, std::slice::from_ref(&task.id), false).await {
+        put_off(world, &task, workspace, whole(&busy)).await?;
+        return Ok(None);
     }
     if let Err(reason) = remove_workspace(world, &context, &task, workspace, Goes::ForReuse).await? {
         tracing::info!(task = %task.id, %reason, "a worktree's removal is tried again later");
     }
     Ok(None)
+}
+
+/// A worktree that is due, its closed task, and the state that the task is in.
+struct Due {
+    task: TaskRow,
+    context: Arc<ProjectContext>,
+    state: State,
+    workspace: Workspace,
+}
+
+/// What there is now of a worktree that was found due; none when it is not due any more.
+async fn still_due(world: &World, found: &Workspace) -> Result<Option<Due>> {
+    let mut conn = world.store().read().await?;
+    let Some(task) = conn.tasks().get(&found.task_id).await? else { return Ok(None) };
+    let context = core::contexts::context_of(world, &mut conn, &task).await?;
+    let is_due = |w: &Workspace| {
+        w.id == found.id
+            && w.status != WorkspaceStatus::Cleaned
+            && w.cleanup_at.is_some_and(|at| at <= world.now())
+    };
+    let Some(workspace) = conn.workspaces().last(&found.task_id).await?.filter(is_due) else {
+        return Ok(None);
+    };
+    // A task that was opened again needs its worktree.
+    let state = context.workflow.state(&task.status).filter(|state| state.is_terminal()).cloned();
+    Ok(state.map(|state| Due { task, context, state, workspace }))
+}
+
+/// Puts off the removal of a worktree in which something runs for a person. The reason is told with the worktree.
+pub(crate) async fn put_off(
+    world: &World,
+    task: &TaskRow,
+    mut workspace: Workspace,
+    reason: String,
+) -> Result<()> {
+    tracing::info!(task = %task.id, %reason, "a worktree's removal is put off");
+    let (now, is_told) = (world.now(), workspace.error.as_ref() == Some(&reason));
+    let again = now.plus_ms(RETRY_MS);
+    workspace.status = unless_unfinished(workspace.status, WorkspaceStatus::Scheduled);
+    (workspace.cleanup_at, workspace.error) = (Some(again), Some(reason));
+    let mut tx = world.store().write().await?;
+    tx.workspaces_mut().put(&workspace, now).await?;
+    if !is_told {
+        let facts = json!({ "cleanup_at": again });
+        world.emit(&mut tx, EventType::TaskUpdated, task, workspace.id.as_str(), &facts).await?;
+    }
+    tx.commit().await?;
+    plan_cleanup(world, again);
+    Ok(())
 }
 
 /// When a worktree is to be looked at again that is due by the wall clock, but whose delay has not passed by the time

@@ -311,12 +311,15 @@ impl OutputSink for SpoolSink<'_> {
             kept.stop.cancelled().await;
             return Ok(());
         }
-        let before = *kept.spool.length().borrow();
         kept.spool.append(Content::Output(stream, bytes), refused).await?;
         kept.refuses(false);
         let length = *kept.spool.length().borrow();
         if let Some(again) = kept.caps.again {
-            kept.spool.trim(before, *kept.read.borrow(), again);
+            let read = *kept.read.borrow();
+            // More is kept then, until it can be.
+            if let Err(error) = kept.spool.trim(read, again).await {
+                tracing::warn!(%error, "what a terminal printed long ago stays on the disk");
+            }
         }
         let mut read = kept.read.subscribe();
         tokio::select! {

@@ -124,6 +124,15 @@ describe("the terminals of a task", () => {
     expect(screen.queryByRole("button", { name: "New terminal" })).toBeNull();
   });
 
+  it("are not offered beside those that are open, where the worktree is on a machine", async () => {
+    const workspace = someWorkspace({ machine_id: "box" });
+    const answers = { terminal_list: () => ({ items: [someTerminal()], next_cursor: null }) };
+    const { user } = show({ task: someTask({ workspace }) }, answers);
+    await user.click(await screen.findByRole("tab", { name: "Terminal" }));
+    await screen.findByTestId("screen");
+    expect(screen.queryByRole("button", { name: "New terminal" })).toBeNull();
+  });
+
   it("say why none can be opened", async () => {
     const { user } = await opened(() => [], {
       terminal_open: refuse("terminal_elsewhere", "its worktree is on the machine `box`"),

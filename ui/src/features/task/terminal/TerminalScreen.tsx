@@ -94,7 +94,8 @@ function useTerminal(
 ): {
   place: RefObject<HTMLDivElement | null>;
   shown: RefObject<Shown | null>;
-  error: ApiError | null;
+  readError: ApiError | null;
+  typeError: ApiError | null;
 } {
   const platform = usePlatform();
   const reader = usePreference("terminalScreenReader");
@@ -103,7 +104,8 @@ function useTerminal(
   const wishes = useRef<Wants>({ onFind, onLeave, onShown });
   // Shown anew, with a screen reader or without, it is told again what it was told before.
   const fresh = useRef(isNew);
-  const [error, setError] = useState<ApiError | null>(null);
+  const [readError, setReadError] = useState<ApiError | null>(null);
+  const [typeError, setTypeError] = useState<ApiError | null>(null);
   useEffect(() => {
     wishes.current = { onFind, onLeave, onShown };
   });
@@ -117,7 +119,7 @@ function useTerminal(
     shown.current = { terminal, search };
     const type = createTyping(
       (bytes) => call(platform, "terminal_input", { terminal_id: id, bytes }),
-      setError,
+      setTypeError,
     );
     // A program that asks the terminal something was answered when it asked: what is told again is not answered again.
     let answers = fresh.current;
@@ -142,7 +144,7 @@ function useTerminal(
       ended: () => {
         terminal.options.disableStdin = true;
       },
-      failed: setError,
+      failed: setReadError,
     };
     const read = (at: Place) => call(platform, "terminal_stream", { terminal_id: id, ...at });
     const stop = readOn(read, sink, fresh.current);
@@ -163,14 +165,14 @@ function useTerminal(
       terminal.dispose();
     };
   }, [platform, id, reader]);
-  return { place, shown, error };
+  return { place, shown, readError, typeError };
 }
 
 export default function TerminalScreen(props: TerminalScreenProps) {
   const { t } = useTranslation();
   const [finding, setFinding] = useState(false);
   const hint = useId();
-  const { place, shown, error } = useTerminal(props, () => setFinding(true));
+  const { place, shown, readError, typeError } = useTerminal(props, () => setFinding(true));
   const close = () => {
     setFinding(false);
     shown.current?.search.clearDecorations();
@@ -179,7 +181,8 @@ export default function TerminalScreen(props: TerminalScreenProps) {
   return (
     <div className={styles.screen}>
       {finding && <Find shown={shown} onClose={close} />}
-      {error && <ActionError title={t("terminal.failed")} error={error} />}
+      {readError && <ActionError title={t("terminal.failed")} error={readError} />}
+      {typeError && <ActionError title={t("terminal.typeFailed")} error={typeError} />}
       <div
         className={styles.place}
         role="group"

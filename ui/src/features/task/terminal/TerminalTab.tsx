@@ -84,7 +84,8 @@ export default function TerminalTab({ task }: { task: Task }) {
       onDismiss={deeds.action.dismiss}
     />
   );
-  const openOne = (
+  const isElsewhere = task.workspace?.machine_id != null;
+  const openOne = !isElsewhere && (
     <Button
       size="sm"
       icon={<Plus />}
@@ -95,14 +96,13 @@ export default function TerminalTab({ task }: { task: Task }) {
     </Button>
   );
   if (!shown) {
-    const isElsewhere = task.workspace?.machine_id != null;
     return (
       <>
         {trouble}
         <EmptyState
           icon={<SquareTerminal />}
           title={t("terminal.none")}
-          actions={isElsewhere ? undefined : openOne}
+          actions={openOne || undefined}
         >
           {t(isElsewhere ? "terminal.elsewhereHint" : "terminal.noneHint")}
         </EmptyState>

@@ -94,6 +94,11 @@ it("is told all again by another engine, and is live behind what that has", asyn
   expect((await told(answers)).told).toEqual(["one", "(live)", ...all]);
 });
 
+it("keeps what is shown where another engine has nothing of an ended terminal", async () => {
+  const answers = [output("panic", 0), output("", 0, { generation: "", ended: true })];
+  expect((await told(answers)).told).toEqual(["panic", "(live)", "(ended)"]);
+});
+
 it("knows what a terminal answers by itself from what is typed", async () => {
   const said: string[] = [];
   const terminal = new Terminal({ allowProposedApi: true });
@@ -157,11 +162,27 @@ it("types in order, together what comes while something is on its way", async ()
 });
 
 it("drops what was typed behind something that did not arrive", async () => {
-  const failed = vi.fn<(error: ApiError) => void>();
+  const failed = vi.fn<(error: ApiError | null) => void>();
   const send = vi.fn<() => Promise<void>>().mockRejectedValueOnce(new Error("gone"));
   const type = createTyping(send, failed);
   type(new TextEncoder().encode("rm "));
   type(new TextEncoder().encode("-r"));
   await vi.waitFor(() => expect(failed).toHaveBeenCalledOnce());
   expect(send).toHaveBeenCalledOnce();
+});
+
+it("tells that typing works again after an error", async () => {
+  const told = vi.fn<(error: ApiError | null) => void>();
+  const send = vi
+    .fn<() => Promise<void>>()
+    .mockResolvedValueOnce()
+    .mockRejectedValueOnce(new Error("gone"))
+    .mockResolvedValue();
+  const type = createTyping(send, told);
+  for (const count of [1, 2, 3, 4]) {
+    type(new TextEncoder().encode("a"));
+    await vi.waitFor(() => expect(send).toHaveBeenCalledTimes(count));
+    await Promise.resolve();
+  }
+  expect(told.mock.calls.map(([error]) => error?.code ?? null)).toEqual(["transport", null]);
 });

@@ -62,6 +62,8 @@ export function readOn(
   let again = isNew ? 0 : null;
   let isLive = isNew;
   const show = async (place: Place, output: TerminalOutput) => {
+    // Of an ended terminal, another engine has nothing: what is shown stays.
+    if (output.ended && output.bytes === "") return;
     const isOther = place.generation !== undefined && place.generation !== output.generation;
     // What was between is not kept any more.
     const isFurther = place.from !== undefined && output.from > place.from;
@@ -109,13 +111,17 @@ export function readOn(
   };
 }
 
-/** Types in order: what is typed while something is on its way goes together afterwards. */
+/**
+ * Types in order: what is typed while something is on its way goes together afterwards. An error is told, and null once
+ * something arrived after it.
+ */
 export function createTyping(
   send: (base64: string) => Promise<unknown>,
-  onError: (error: ApiError) => void,
+  onError: (error: ApiError | null) => void,
 ): (bytes: Uint8Array) => void {
   let waiting: Uint8Array[] = [];
   let isSending = false;
+  let hasFailed = false;
   /** The most bytes that go at once. */
   const most = 256 * 1024;
 
@@ -133,10 +139,15 @@ export function createTyping(
   const run = async () => {
     isSending = true;
     try {
-      while (waiting.length > 0) await send(base64Of(next()));
+      while (waiting.length > 0) {
+        await send(base64Of(next()));
+        if (hasFailed) onError(null);
+        hasFailed = false;
+      }
     } catch (thrown) {
       // Typed blindly, the rest would do something else.
       waiting = [];
+      hasFailed = true;
       onError(ApiError.from(thrown));
     } finally {
       isSending = false;

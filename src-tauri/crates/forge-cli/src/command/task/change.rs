@@ -139,16 +139,21 @@ pub(super) async fn message(
     Ok(Answer { text, ..answer })
 }
 
-pub(super) async fn delete(at: &At, task: &TaskRef, yes: bool) -> Result<Answer, CliError> {
+pub(super) async fn delete(
+    at: &At,
+    task: &TaskRef,
+    yes: bool,
+    end_terminals: bool,
+) -> Result<Answer, CliError> {
     let task = find(at, task).await?;
     let named = format!("#{} {}", task.number, task.title);
     confirm(&format!("Delete {named} with its history?"), "delete the task", yes)?;
-    let done = at
-        .call(
-            TaskDelete,
-            DeleteTask { task_id: task.id.clone(), version: Some(task.version), end_terminals: None },
-        )
-        .await?;
+    let delete = DeleteTask {
+        task_id: task.id.clone(),
+        version: Some(task.version),
+        end_terminals: Some(end_terminals),
+    };
+    let done = at.call(TaskDelete, delete).await?;
     Ok(Answer::new(done.json, format!("Deleted {named}.")))
 }
 

@@ -1,11 +1,13 @@
 //! `forge task terminal`: terminals of a task, in this terminal.
 
+mod keys;
+mod replay;
+mod sequence;
+
 use std::{
     cell::Cell,
-    io::{self, IsTerminal as _, Read as _, Write as _},
-    pin::pin,
-    thread,
-    time::Duration,
+    io::{self, IsTerminal as _, Write as _},
+    time::{Duration, Instant},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -21,11 +23,12 @@ use forge_model::terminal::Terminal;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde_json::json;
 use terminal_size::{Height, Width, terminal_size};
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::mpsc,
-};
+use tokio::signal::unix::{SignalKind, signal};
 
+use self::{
+    keys::{Answers, pass_on},
+    replay::Replay,
+};
 use super::find;
 use crate::{
     answer::{Answer, say},
@@ -35,18 +38,19 @@ use crate::{
     shown::{NONE, printable, table},
 };
 
-/// The key that leaves a terminal, which goes on: `Ctrl+]`, as of other programs that show a terminal.
-const DETACH: u8 = 0x1d;
+/// Answers to what programs asked in the past arrive within this after it is shown: `ssh` may be on the way.
+const LATE_WITHIN: Duration = Duration::from_secs(1);
 
-/// This terminal answers what programs asked theirs long ago, when that is shown again: it is not typed.
-const ANSWERS_WITHIN: Duration = Duration::from_millis(150);
+/// Switches back what programs in the terminal may have switched here: the second screen, updates that are held back,
+/// mouse, focus and reports of size and colours, pasting, keys (those of `modifyOtherKeys` and of kitty's protocol, too),
+/// the region that scrolls, the character set, the cursor, wrapping and colours.
+const USUAL: &[u8] = b"\x1b[?1047l\x1b[?2026l\
+    \x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l\
+    \x1b[?2031l\x1b[?2048l\x1b[?2004l\x1b[?1l\x1b>\x1b[>4m\x1b[=0u\x1b[<9u\
+    \x1b7\x1b[r\x1b8\x0f\x1b(B\x1b[?7h\x1b[?25h\x1b[m";
 
-/// Switches back what programs in the terminal may have switched here: the second screen, mouse, pasting and keys, the
-/// cursor, wrapping and colours.
-const USUAL: &[u8] = b"\x1b[?1047l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004l\x1b[?1l\x1b>\x1b[?7h\x1b[?25h\x1b[m";
-
-/// Whoever leaves a terminal whose program reads nothing waits for no more than this.
-const LAST_WITHIN: Duration = Duration::from_millis(500);
+/// Clears the screen.
+const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
 
 /// Lists terminals, closes one, or shows one here.
 pub(super) async fn run(at: &At, task: &TaskRef, choice: TerminalChoice) -> Result<Answer, CliError> {
@@ -66,12 +70,12 @@ pub(super) async fn run(at: &At, task: &TaskRef, choice: TerminalChoice) -> Resu
             hint: "For scripts there are --list and --close, and `forge api terminal_open`.",
         });
     }
-    let terminal = match choice.terminal {
-        Some(name) => named(at, &task_id, &name).await?,
+    let (terminal, is_new) = match choice.terminal {
+        Some(name) => (named(at, &task_id, &name).await?, false),
         None => latest_or_new(at, &task_id, choice.new).await?,
     };
     say(&format!("{}. Ctrl+] leaves it; it goes on.", printable(&terminal.title)));
-    let left = attach(at, &terminal.id).await?;
+    let left = attach(at, &terminal.id, is_new).await?;
     let text = match left {
         Left::Detached => format!("\nLeft {}, which goes on.", printable(&terminal.title)),
         Left::Ended => format!("\n{} has ended.", printable(&terminal.title)),
@@ -108,14 +112,15 @@ async fn named(at: &At, task_id: &TaskId, name: &str) -> Result<Terminal, CliErr
     })
 }
 
-async fn latest_or_new(at: &At, task_id: &TaskId, new: bool) -> Result<Terminal, CliError> {
+/// The latest terminal that is open, or one that is opened, and whether it was opened.
+async fn latest_or_new(at: &At, task_id: &TaskId, new: bool) -> Result<(Terminal, bool), CliError> {
     let open = of_task(at, task_id).await?.into_iter().rfind(|it| it.ended_at.is_none());
     match open.filter(|_| !new) {
-        Some(terminal) => Ok(terminal),
+        Some(terminal) => Ok((terminal, false)),
         None => {
             let (columns, rows) = size();
             let open = OpenTerminal { task_id: task_id.clone(), columns: Some(columns), rows: Some(rows) };
-            Ok(at.call(TerminalOpen, open).await?.value)
+            Ok((at.call(TerminalOpen, open).await?.value, true))
         }
     }
 }
@@ -154,24 +159,19 @@ impl Drop for Raw {
 }
 
 /// Shows a terminal here until the person leaves it, or it ends.
-async fn attach(at: &At, id: &TerminalId) -> Result<Left, CliError> {
+async fn attach(at: &At, id: &TerminalId, is_new: bool) -> Result<Left, CliError> {
     let mut resized = signal(SignalKind::window_change()).map_err(CliError::io("listen for signals"))?;
     let _raw = Raw::enter().map_err(CliError::io("change the mode of this terminal"))?;
-    let mut typed = keys();
+    let mut typed = keys::typed();
     fit(at, id).await?;
-    let is_live = Cell::new(false);
-    let mut reader = Reader { at, id, place: None };
+    // A shell that was opened just now waits for the answers to what it asks first.
+    let answers = Cell::new(if is_new { Answers::Sent } else { Answers::Dropped });
+    let mut reader = Reader { at, id, place: None, replay: Replay::new(is_new), answers: &answers };
     let follow = async {
-        // What was printed before, which may be followed by ever more.
-        let mut read = reader.show(Some(0)).await?;
-        let again = read.end;
-        while !read.ended && read.next < again {
-            read = reader.show(None).await?;
-        }
-        tokio::time::sleep(ANSWERS_WITHIN).await;
-        is_live.set(true);
-        while !read.ended {
-            read = reader.show(None).await?;
+        // The first answer says at once where reading is.
+        let mut wait_ms = Some(0);
+        while !reader.show(wait_ms).await? {
+            wait_ms = None;
         }
         Ok(Left::Ended)
     };
@@ -187,7 +187,7 @@ async fn attach(at: &At, id: &TerminalId) -> Result<Left, CliError> {
     };
     tokio::select! {
         left = follow => left,
-        left = pass_on(&mut typed, &is_live, send) => left,
+        left = pass_on(&mut typed, &answers, send) => left,
         failed = fit_again => failed,
     }
 }
@@ -198,94 +198,33 @@ struct Reader<'a> {
     id: &'a TerminalId,
     /// The generation and the offset to read on from.
     place: Option<(String, u64)>,
+    replay: Replay,
+    answers: &'a Cell<Answers>,
 }
 
 impl Reader<'_> {
-    /// Shows the next that it printed.
-    async fn show(&mut self, wait_ms: Option<u32>) -> Result<Read, CliError> {
+    /// Shows the next that it printed. Tells whether the terminal has ended, and all is shown.
+    async fn show(&mut self, wait_ms: Option<u32>) -> Result<bool, CliError> {
         let (generation, from) = self.place.clone().unzip();
         let read = ReadTerminal { terminal_id: self.id.clone(), from, generation, wait_ms };
         let output = self.at.call(TerminalStream, read).await?.value;
         let bytes = STANDARD.decode(&output.bytes).map_err(io::Error::other);
-        let bytes = bytes.map_err(CliError::io("read what the terminal printed"))?;
+        let mut bytes = bytes.map_err(CliError::io("read what the terminal printed"))?;
+        if self.replay.begins(&output.generation, output.end) {
+            self.answers.set(Answers::Dropped);
+            if self.place.is_some() && !bytes.is_empty() {
+                // Another engine tells everything again.
+                bytes = [USUAL, CLEAR, bytes.as_slice()].concat();
+            }
+        }
         let mut out = io::stdout().lock();
         out.write_all(&bytes).and_then(|()| out.flush()).map_err(CliError::io("write to this terminal"))?;
+        if self.replay.ends(output.next) {
+            self.answers.set(Answers::LateUntil(Instant::now() + LATE_WITHIN));
+        }
         self.place = Some((output.generation, u64::try_from(output.next).unwrap_or(0)));
-        Ok(Read { next: output.next, end: output.end, ended: output.ended })
+        Ok(output.ended)
     }
-}
-
-/// Where reading is.
-struct Read {
-    next: i64,
-    end: i64,
-    /// The terminal has ended, and all is shown.
-    ended: bool,
-}
-
-/// Sends what is typed here, until the key that leaves the terminal. That is looked at always: while what the terminal
-/// printed before is shown, when nothing else is sent, and while a program reads nothing.
-async fn pass_on(
-    typed: &mut mpsc::Receiver<Vec<u8>>,
-    is_live: &Cell<bool>,
-    send: impl AsyncFn(Vec<u8>) -> Result<(), CliError>,
-) -> Result<Left, CliError> {
-    let mut keys = Keys::default();
-    loop {
-        if keys.waiting.is_empty() {
-            if keys.leaves {
-                return Ok(Left::Detached);
-            }
-            keys.take(typed.recv().await, is_live.get());
-            continue;
-        }
-        let mut sending = pin!(send(std::mem::take(&mut keys.waiting)));
-        loop {
-            tokio::select! {
-                biased;
-                sent = &mut sending => break sent?,
-                more = typed.recv(), if !keys.leaves => keys.take(more, is_live.get()),
-                () = tokio::time::sleep(LAST_WITHIN), if keys.leaves => return Ok(Left::Detached),
-            }
-        }
-    }
-}
-
-/// What was typed and not sent yet.
-#[derive(Default)]
-struct Keys {
-    waiting: Vec<u8>,
-    /// The key was typed that leaves the terminal.
-    leaves: bool,
-}
-
-impl Keys {
-    /// Takes what is typed next; nothing when nothing more comes.
-    fn take(&mut self, bytes: Option<Vec<u8>>, is_live: bool) {
-        let Some(bytes) = bytes else {
-            self.leaves = true;
-            return;
-        };
-        let leaves = bytes.iter().position(|byte| *byte == DETACH);
-        self.leaves = leaves.is_some();
-        if is_live {
-            self.waiting.extend_from_slice(bytes.get(..leaves.unwrap_or(bytes.len())).unwrap_or_default());
-        }
-    }
-}
-
-/// What is typed here. Read on a thread of its own, which ends with this program: a read cannot be given up.
-fn keys() -> mpsc::Receiver<Vec<u8>> {
-    let (sender, typed) = mpsc::channel(64);
-    thread::spawn(move || {
-        let mut buffer = [0; 4096];
-        while let Ok(read @ 1..) = io::stdin().lock().read(&mut buffer) {
-            if sender.blocking_send(buffer.get(..read).unwrap_or_default().to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    typed
 }
 
 /// Gives the terminal the size of this one.
@@ -293,46 +232,4 @@ async fn fit(at: &At, id: &TerminalId) -> Result<(), CliError> {
     let (columns, rows) = size();
     at.call(TerminalResize, ResizeTerminal { terminal_id: id.clone(), columns, rows }).await?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is typed, and whoever may type more.
-    async fn typed(pieces: &[&[u8]]) -> (mpsc::Sender<Vec<u8>>, mpsc::Receiver<Vec<u8>>) {
-        let (sender, typed) = mpsc::channel(8);
-        for piece in pieces {
-            sender.send(piece.to_vec()).await.unwrap();
-        }
-        (sender, typed)
-    }
-
-    #[tokio::test]
-    async fn terminal_is_left_while_its_program_reads_nothing() {
-        let (_more, mut typed) = typed(&[b"a", b"b\x1dc"]).await;
-        let send = async |_: Vec<u8>| std::future::pending::<Result<(), CliError>>().await;
-        let left = pass_on(&mut typed, &Cell::new(true), send).await;
-        assert_eq!(left.unwrap(), Left::Detached);
-    }
-
-    #[tokio::test]
-    async fn only_the_key_that_leaves_is_looked_at_while_what_was_printed_before_is_shown() {
-        let (_more, mut typed) = typed(&[b"\x1b[?1;2c", b"x\x1d"]).await;
-        let send = async |_: Vec<u8>| -> Result<(), CliError> { panic!("it is typed") };
-        let left = pass_on(&mut typed, &Cell::new(false), send).await;
-        assert_eq!(left.unwrap(), Left::Detached);
-    }
-
-    #[tokio::test]
-    async fn what_is_typed_before_the_key_that_leaves_is_sent() {
-        let (_more, mut typed) = typed(&[b"ls\n\x1d"]).await;
-        let sent = std::cell::RefCell::new(Vec::new());
-        let send = async |bytes: Vec<u8>| -> Result<(), CliError> {
-            sent.borrow_mut().extend(bytes);
-            Ok(())
-        };
-        assert_eq!(pass_on(&mut typed, &Cell::new(true), send).await.unwrap(), Left::Detached);
-        assert_eq!(sent.into_inner(), b"ls\n");
-    }
 }
