@@ -4,7 +4,7 @@ import { navigate } from "#ui/app/router.ts";
 import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
-import { findingAt, restOf } from "#ui/api/findings.ts";
+import { findingAt } from "#ui/api/findings.ts";
 import type { Project } from "#ui/api/generated.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Badge } from "#ui/components/Badge.tsx";
@@ -12,6 +12,8 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
+import { dropDraft } from "#ui/draft/drafts.ts";
+import { draftKeysOf } from "./draftKeys.ts";
 import { onEnter } from "./onEnter.ts";
 import { useSettings } from "./settingsContext.ts";
 import { Stack } from "#ui/components/Stack.tsx";
@@ -20,17 +22,12 @@ import styles from "./settings.module.css";
 
 function NameAndBranch({ project }: { project: Project }) {
   const { t } = useTranslation();
-  const { facts, submit } = useSettings();
-  const { values, error, set } = facts;
-  const rest = restOf(error, ["name", "default_branch"]);
+  const { facts, patch, submit } = useSettings();
+  const { values, error } = facts;
+  const set = (change: Partial<typeof values>) => patch({ project: change });
   return (
     <div className={styles.setting}>
       <Stack gap={3}>
-        {rest && (
-          <Banner tone="danger" title={t("projectSettings.notSaved")}>
-            {rest}
-          </Banner>
-        )}
         <TextField
           label={t("projects.name")}
           value={values.name}
@@ -62,7 +59,12 @@ function Remove({ project }: { project: Project }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
-  const remove = useOpMutation("project_delete", { onSuccess: () => navigate("home") });
+  const remove = useOpMutation("project_delete", {
+    onSuccess: () => {
+      for (const key of draftKeysOf(project.id)) dropDraft(key);
+      navigate("home");
+    },
+  });
   return (
     <div className={styles.head}>
       <Stack as="span" gap={0} shrink>
@@ -131,24 +133,47 @@ function StartupFiles({ project }: { project: Project }) {
   );
 }
 
-export function General({ project }: { project: Project }) {
+/** A pause holds at once: it is a deed, and no setting that could wait for others. */
+function Pause({ project }: { project: Project }) {
   const { t } = useTranslation();
-  const { values, isSaving, set } = useSettings().facts;
+  const pause = useOpMutation("project_pause");
+  const resume = useOpMutation("project_resume");
+  const failed = pause.error ?? resume.error;
+  return (
+    <div className={styles.setting}>
+      <div className={layout.fillNarrow}>
+        <Stack gap={3}>
+          {failed && (
+            <Banner
+              tone="danger"
+              title={t(pause.error ? "projectSettings.notPaused" : "projectSettings.notResumed")}
+            >
+              {errorText(failed)}
+            </Banner>
+          )}
+          <Switch
+            label={t("projectSettings.paused")}
+            hint={t("projectSettings.pausedHint")}
+            disabled={pause.isPending || resume.isPending}
+            checked={project.paused}
+            onChange={(paused) => {
+              pause.reset();
+              resume.reset();
+              (paused ? pause : resume).mutate({ project_id: project.id });
+            }}
+          />
+        </Stack>
+      </div>
+    </div>
+  );
+}
+
+export function General({ project }: { project: Project }) {
   return (
     <>
       <div className={styles.card}>
         <NameAndBranch project={project} />
-        <div className={styles.setting}>
-          <div className={layout.fillNarrow}>
-            <Switch
-              label={t("projectSettings.paused")}
-              hint={t("projectSettings.pausedHint")}
-              disabled={isSaving}
-              checked={values.paused}
-              onChange={(paused) => set({ paused })}
-            />
-          </div>
-        </div>
+        <Pause project={project} />
       </div>
       <div className={styles.card}>
         <StartupFiles project={project} />

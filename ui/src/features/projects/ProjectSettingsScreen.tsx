@@ -13,70 +13,28 @@ import { SideTabs } from "#ui/components/SideTabs.tsx";
 import { useDraft, useIsDirty, type Draft } from "#ui/draft/drafts.ts";
 import { CheckOffers } from "./CheckOffers.tsx";
 import { Costs } from "./Costs.tsx";
+import { hooksKey, workflowKey } from "./draftKeys.ts";
 import { Fields } from "./Fields.tsx";
-import {
-  automationFields,
-  checkFields,
-  costFields,
-  mergeFields,
-  noticeFields,
-  validateFields,
-  type Field,
-} from "./fields.ts";
+import { automationFields, checkFields, mergeFields, noticeFields } from "./fields.ts";
 import { General } from "./General.tsx";
 import { InnerLoop } from "./InnerLoop.tsx";
 import { PullRequests } from "./PullRequests.tsx";
 import { SettingsOf } from "./SettingsOf.tsx";
+import { groups, pageOf, pages, type PageId } from "./settingsPages.ts";
+import { SettingsSaving } from "./SettingsSaving.tsx";
 import { Services } from "./services/Services.tsx";
 import { Setup } from "./Setup.tsx";
 import { draftKey } from "./services/useServicesDraft.ts";
 import { patchFrom, pathsOf } from "./settingsDraft.ts";
-import { projectDraftKey } from "./useProjectDraft.ts";
 import { settingsDraftKey } from "./useSettingsDraft.ts";
 import { ValidateGate } from "./ValidateGate.tsx";
 import styles from "./settings.module.css";
 
-const groups = [
-  {
-    name: "project",
-    tabs: ["general", "setup", "services", "costs", "knowledge", "notifications"],
-  },
-  { name: "process", tabs: ["workflow", "hooks", "automation", "innerLoop"] },
-  { name: "delivery", tabs: ["checks", "merge", "pullRequests"] },
-] as const;
-type TabId = (typeof groups)[number]["tabs"][number];
-const tabs: readonly TabId[] = groups.flatMap((group) => [...group.tabs]);
-
-/** Whose page a setting is on; what is not named here is on one of the tables. */
-const tablesOf: readonly (readonly [TabId, readonly string[]])[] = [
-  ["checks", pathsIn(checkFields, validateFields)],
-  ["merge", pathsIn(mergeFields(""))],
-  ["pullRequests", ["code_host"]],
-  ["costs", ["model_prices", ...pathsIn(costFields)]],
-  ["innerLoop", ["innerLoop"]],
-  ["notifications", pathsIn(noticeFields)],
-  ["automation", pathsIn(automationFields(false))],
-];
-
-function pathsIn(...tables: readonly (readonly Field[])[]): readonly string[] {
-  return tables.flat().flatMap((field) => (field.kind === "part" ? [] : [field.path]));
-}
-
-function tabsOfSettings(draft: Draft | undefined): readonly TabId[] {
+/** The pages of what is written; a value that no page names is of the setup. */
+function pagesOf(draft: Draft | undefined): readonly PageId[] {
   if (!draft) return [];
   const paths = pathsOf(patchFrom(JSON.parse(draft.base), JSON.parse(draft.text)));
-  return paths.map(
-    (path) =>
-      tablesOf.find(([, known]) =>
-        known.some((each) => path === each || path.startsWith(`${each}.`)),
-      )?.[0] ?? (path.startsWith("review_config") ? "checks" : "setup"),
-  );
-}
-
-function tabsOfFacts(draft: Draft | undefined): readonly TabId[] {
-  if (!draft) return [];
-  const changed = pathsOf(patchFrom(JSON.parse(draft.base), JSON.parse(draft.text)));
-  return changed.map((path) => (path === "work_mode" ? "pullRequests" : "general"));
+  return paths.map((path) => pageOf(path) ?? "setup");
 }
 
 function Checks({ projectId }: { projectId: string }) {
@@ -104,18 +62,16 @@ function Lazily({ part }: { part: ReactNode }) {
   return <Suspense fallback={waiting}>{part}</Suspense>;
 }
 
-function useUnsaved(projectId: string): ReadonlySet<TabId> {
-  const workflow = useIsDirty(`workflow:${projectId}`);
-  const hooks = useIsDirty(`hooks:${projectId}`);
+function useUnsaved(projectId: string): ReadonlySet<PageId> {
+  const workflow = useIsDirty(workflowKey(projectId));
+  const hooks = useIsDirty(hooksKey(projectId));
   const services = useIsDirty(draftKey(projectId));
-  const facts = useDraft(projectDraftKey(projectId));
   const settings = useDraft(settingsDraftKey(projectId));
-  return new Set<TabId>([
+  return new Set<PageId>([
     ...(workflow ? (["workflow"] as const) : []),
     ...(hooks ? (["hooks"] as const) : []),
     ...(services ? (["services"] as const) : []),
-    ...tabsOfFacts(facts),
-    ...tabsOfSettings(settings),
+    ...pagesOf(settings),
   ]);
 }
 
@@ -125,16 +81,16 @@ export default function ProjectSettingsScreen() {
   const id = route.name === "projectSettings" ? route.params.project : "";
   const unsaved = useUnsaved(id);
   const wanted = route.name === "projectSettings" ? route.query["tab"] : undefined;
-  const tab = tabs.find((each) => each === wanted) ?? "general";
+  const tab = pages.find((each) => each === wanted) ?? "general";
   const project = useOp("project_get", { project_id: id }, { enabled: id !== "" });
   const settled = (found: Project, content: ReactNode, ownEditor = false): ReactNode => (
     <div className={styles.column}>
-      <SettingsOf key={found.id} project={found} ownEditor={ownEditor}>
+      <SettingsOf key={found.id} project={found} page={tab} ownEditor={ownEditor}>
         {content}
       </SettingsOf>
     </div>
   );
-  const panel = (each: TabId, found: Project): ReactNode => {
+  const panel = (each: PageId, found: Project): ReactNode => {
     switch (each) {
       case "general":
         return settled(found, <General project={found} />);
@@ -188,21 +144,23 @@ export default function ProjectSettingsScreen() {
         />
       )}
       {found && (
-        <SideTabs<TabId>
-          label={t("projectSettings.command")}
-          value={tab}
-          onChange={(next) => setQuery({ tab: next === "general" ? null : next, view: null })}
-          groups={groups.map((group) => ({
-            title: t(`projectSettings.group.${group.name}`),
-            tabs: group.tabs.map((each) => ({
-              id: each,
-              label: unsaved.has(each)
-                ? t("projectSettings.unsavedTab", { name: t(`projectSettings.tab.${each}`) })
-                : t(`projectSettings.tab.${each}`),
-              panel: each === tab ? panel(each, found) : null,
-            })),
-          }))}
-        />
+        <SettingsSaving key={found.id} projectId={found.id} page={tab}>
+          <SideTabs<PageId>
+            label={t("projectSettings.command")}
+            value={tab}
+            onChange={(next) => setQuery({ tab: next === "general" ? null : next, view: null })}
+            groups={groups.map((group) => ({
+              title: t(`projectSettings.group.${group.name}`),
+              tabs: group.tabs.map((each) => ({
+                id: each,
+                label: unsaved.has(each)
+                  ? t("projectSettings.unsavedTab", { name: t(`projectSettings.tab.${each}`) })
+                  : t(`projectSettings.tab.${each}`),
+                panel: each === tab ? panel(each, found) : null,
+              })),
+            }))}
+          />
+        </SettingsSaving>
       )}
     </Screen>
   );

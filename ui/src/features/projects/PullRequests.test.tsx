@@ -190,6 +190,7 @@ describe("pull requests of a project", () => {
     // Half a host is none.
     await user.type(screen.getByLabelText("Owner"), "acme");
     expect(screen.getByRole("button", { name: "Save" }).hasAttribute("disabled")).toBe(true);
+    expect(screen.getByText("Required")).toBeTruthy();
     expect(screen.queryByLabelText("Token")).toBeNull();
     unmount();
     show("pullRequests", guessed, {}, { project_code_host: refuse("internal", "failed to ask") });

@@ -14,14 +14,7 @@ import { Select } from "#ui/components/Select.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
-import {
-  draftOf,
-  hostKinds,
-  isWhole,
-  settingOf,
-  usualAddress,
-  type HostDraft,
-} from "./codeHost.ts";
+import { draftOf, hostKinds, settingOf, usualAddress, type HostDraft } from "./codeHost.ts";
 import { onEnter } from "./onEnter.ts";
 import { useSettings } from "./settingsContext.ts";
 import { useEdited } from "./useEdited.ts";
@@ -66,8 +59,10 @@ function HostFields({ shown, isOwn }: { shown: HostDraft; isOwn: boolean }) {
     path,
     shown,
     said: settingOf,
-    isWrong: (next) => isOwn && !isWhole(next),
   });
+  const atPart = (part: "owner" | "repo") =>
+    findingAt(error, `${path}.${part}`) ??
+    (isOwn && draft[part].trim() === "" ? t("codeHost.required") : undefined);
   const set = (change: Partial<HostDraft>) => setDraft({ ...draft, ...change });
   const parts = ["kind", "base_url", "owner", "repo", "remote"];
   const inFields = parts.some((part) => findingAt(error, `${path}.${part}`));
@@ -95,7 +90,7 @@ function HostFields({ shown, isOwn }: { shown: HostDraft; isOwn: boolean }) {
         hint={t("codeHost.ownerHint")}
         mono
         value={draft.owner}
-        error={findingAt(error, `${path}.owner`)}
+        error={atPart("owner")}
         onKeyDown={onEnter(submit)}
         onChange={(owner) => set({ owner })}
       />
@@ -103,7 +98,7 @@ function HostFields({ shown, isOwn }: { shown: HostDraft; isOwn: boolean }) {
         label={t("codeHost.repo")}
         mono
         value={draft.repo}
-        error={findingAt(error, `${path}.repo`)}
+        error={atPart("repo")}
         onKeyDown={onEnter(submit)}
         onChange={(repo) => set({ repo })}
       />

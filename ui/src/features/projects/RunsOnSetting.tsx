@@ -15,7 +15,11 @@ const path = "machines";
 export function RunsOnSetting() {
   const { t } = useTranslation();
   const { view, error, submit } = useSettings();
-  const { typed: labels, set } = useEdited<readonly string[]>({
+  const {
+    typed: labels,
+    set,
+    turn,
+  } = useEdited<readonly string[]>({
     path,
     shown: linesAt(view.settings, path),
     said: (next) => next,
@@ -26,6 +30,7 @@ export function RunsOnSetting() {
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <Stack role="group" aria-label={t("runsOn.heading")} gap={3} onKeyDown={onEnter(submit)}>
         <RunsOnField
+          key={turn}
           value={labels}
           error={findingAt(error, path)}
           onChange={(next) => set(next ?? [])}

@@ -1,28 +1,33 @@
 /** What the settings' pages of a project share: what is saved, what is written, and the one way in which it is saved. */
 import { useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
+import { setQuery } from "#ui/app/router.ts";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingsOf } from "#ui/api/findings.ts";
 import type { Project, SettingsView } from "#ui/api/generated.ts";
+import { Button } from "#ui/components/Button.tsx";
 import { ChangedElsewhere } from "#ui/components/ChangedElsewhere.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SaveBar } from "#ui/components/SaveBar.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
+import { isWithin } from "#ui/draft/path.ts";
 import { useDraftKeys } from "#ui/draft/useDraftKeys.ts";
-import { useLeaveNotice } from "#ui/draft/useLeaveNotice.ts";
 import { SettingsProvider } from "./settingsContext.ts";
-import { useProjectDraft } from "./useProjectDraft.ts";
+import type { PageId } from "./settingsPages.ts";
+import { useSettingsSaving } from "./SettingsSaving.tsx";
+import { troubleOf, wrongPathsIn, type Trouble } from "./settingsTrouble.ts";
 import { settingsDraftKey, useSettingsDraft } from "./useSettingsDraft.ts";
 
 interface SettingsOfProps {
   readonly project: Project;
+  readonly page: PageId;
   /** The page has an editor with a draft of its own. */
   readonly ownEditor?: boolean;
   readonly children: ReactNode;
 }
 
-/** Which of the fields are wrong as they are written. */
+/** Which of the fields on the page are wrong as they are typed. */
 function useWrong() {
   const [wrong, setWrong] = useState<ReadonlySet<string>>(new Set());
   const mark = (path: string, isWrong: boolean) =>
@@ -33,17 +38,31 @@ function useWrong() {
       else next.delete(path);
       return next;
     });
-  return { isWrong: wrong.size > 0, mark };
+  return { marked: wrong, mark };
+}
+
+/** Why what is written is not saved; undefined when nothing is in its way. */
+function useSaid({ fields, messages }: Trouble, isRefused: boolean): string | undefined {
+  const { t } = useTranslation();
+  const said = [...(fields > 0 ? [t("saveBar.wrong", { count: fields })] : []), ...messages].join(
+    " ",
+  );
+  if (said === "") return undefined;
+  return isRefused ? t("saveBar.refused", { why: said }) : said;
 }
 
 function Loaded({
   project,
+  page,
   saved,
   refetch,
   ownEditor = false,
   children,
 }: SettingsOfProps & { saved: SettingsView; refetch: () => Promise<SettingsView | null> }) {
   const { t } = useTranslation();
+  const saving = useSettingsSaving();
+  const read = useOp("project_get", { project_id: project.id });
+  // What an editor of its own saves, past the draft.
   const update = useOpMutation("project_settings_update", {
     onSuccess: () => void refetch(),
     onError: (error) => {
@@ -52,40 +71,59 @@ function Loaded({
       showToast({ tone: "danger", title: t("projectSettings.notSaved"), detail: error.message });
     },
   });
-  const put = (change: { readonly [key: string]: unknown }) =>
-    update.mutateAsync({ ...change, project_id: project.id });
-  const key = settingsDraftKey(project.id);
-  const settings = useSettingsDraft({ projectId: project.id, saved, put, reread: refetch });
-  const facts = useProjectDraft(project);
-  useLeaveNotice(key, "projectSettings.kept");
-  const { isWrong, mark } = useWrong();
+  const draft = useSettingsDraft({
+    project,
+    saved,
+    putSettings: (change) => saving.settings.mutateAsync({ ...change, project_id: project.id }),
+    putFacts: (change) => saving.project.mutateAsync({ ...change, project_id: project.id }),
+    reread: async () => {
+      const [settings, facts] = await Promise.all([refetch(), read.refetch()]);
+      return settings && facts.data && !facts.isError ? [settings, facts.data] : null;
+    },
+  });
+  const { isChanged, isStale, isSaving: busy } = draft;
+  const { marked, mark } = useWrong();
+  const wrong = [...new Set([...marked, ...wrongPathsIn(draft.view.settings, draft.changed)])];
+  const isWrong = wrong.length > 0;
+  const refused = { settings: saving.settings.error, project: saving.project.error };
+  const trouble = troubleOf(wrong, isWrong ? { settings: null, project: null } : refused);
+  const problem = useSaid(trouble, !isWrong);
   const choice = useRef<HTMLButtonElement>(null);
-  const both = [settings, facts];
-  const isStale = both.some((draft) => draft.isStale);
-  const isChanged = both.some((draft) => draft.isChanged);
-  const busy = both.some((draft) => draft.isSaving);
+  const forget = () => {
+    saving.settings.reset();
+    saving.project.reset();
+  };
   const save = () => {
     if (isStale) choice.current?.focus();
-    else if (!isWrong) for (const draft of both) if (draft.isChanged) void draft.save();
+    else if (!isWrong && isChanged && !busy) {
+      forget();
+      void draft.save();
+    }
   };
-  const onKeyDown = useDraftKeys({ key, save, isOff: ownEditor });
+  const onKeyDown = useDraftKeys({
+    key: settingsDraftKey(project.id),
+    save,
+    isOff: ownEditor,
+    fieldsUndo: true,
+  });
   const discard = () => {
-    update.reset();
-    for (const draft of both) draft.discard();
+    forget();
+    draft.discard();
   };
   return (
     <SettingsProvider
       value={{
-        view: settings.view,
+        view: draft.view,
         saved,
-        facts,
-        error: update.error,
+        facts: { values: draft.facts, error: saving.project.error },
+        error: ownEditor ? update.error : saving.settings.error,
         busy,
-        patch: settings.patch,
-        isReset: settings.isReset,
+        isChanged: (path) => draft.changed.some((each) => isWithin(each, path)),
+        patch: draft.patch,
+        isReset: draft.isReset,
         markWrong: mark,
         submit: save,
-        save: put,
+        save: (change) => update.mutateAsync({ ...change, project_id: project.id }),
         reread: refetch,
       }}
     >
@@ -96,17 +134,31 @@ function Loaded({
           <ChangedElsewhere
             ref={choice}
             title={t("projectSettings.changedElsewhere")}
-            onKeep={() => {
-              for (const draft of both) if (draft.isStale) draft.keep();
-            }}
-            onTake={() => {
-              for (const draft of both) if (draft.isStale) draft.discard();
-            }}
+            onKeep={draft.keep}
+            onTake={draft.discard}
           />
         )}
         {children}
         {!ownEditor && isChanged && (
-          <SaveBar busy={busy} isWrong={isWrong} onSave={save} onDiscard={discard} />
+          <SaveBar
+            busy={busy}
+            isWrong={isWrong}
+            problem={problem}
+            onSave={save}
+            onDiscard={discard}
+          >
+            {trouble.pages
+              .filter((each) => each !== page)
+              .map((each) => (
+                <Button
+                  key={each}
+                  size="sm"
+                  onClick={() => setQuery({ tab: each === "general" ? null : each, view: null })}
+                >
+                  {t("saveBar.open", { page: t(`projectSettings.tab.${each}`) })}
+                </Button>
+              ))}
+          </SaveBar>
         )}
       </div>
     </SettingsProvider>

@@ -2,7 +2,7 @@
 import { createContext, use } from "react";
 import type { ApiError } from "#ui/api/error.ts";
 import type { SettingsView, ValueSource } from "#ui/api/generated.ts";
-import type { ProjectDraft } from "./useProjectDraft.ts";
+import type { Facts } from "./useSettingsDraft.ts";
 
 export type SettingsChange = { readonly [key: string]: unknown };
 
@@ -12,10 +12,12 @@ export interface SettingsAccess {
   /** The settings as they are saved. */
   readonly saved: SettingsView;
   /** What the project is beside its settings, as it is written here. */
-  readonly facts: ProjectDraft;
+  readonly facts: { readonly values: Facts; readonly error: ApiError | null };
   /** Why they could not be saved. */
   readonly error: ApiError | null;
   readonly busy: boolean;
+  /** Whether something there, or in it, is written and not saved. */
+  readonly isChanged: (path: string) => boolean;
   /** Writes a change, which is saved with the others. */
   readonly patch: (change: SettingsChange) => void;
   /** Whether the value returns to the default when it is saved. */

@@ -14,17 +14,25 @@ interface Edited<Typed> {
 }
 
 interface Local<Typed> {
-  readonly typed: Typed;
-  /** The draft's value that it made. */
+  /** What is typed; null while it is what the draft says. */
+  readonly typed: { readonly text: Typed } | null;
+  /** The draft's value that the typed text made, or that was read. */
   readonly made: string;
+  /** How many times the draft took another value than the one typed here. */
+  readonly turn: number;
 }
 
-/** What is typed is kept as it is as long as the draft has the value that it made; another value starts the field anew. */
+/**
+ * Typed text is kept as it is as long as the draft has the value that the text made; another value starts the field anew.
+ * `turn` counts these starts, as the key of a field that keeps text of its own.
+ */
 export function useEdited<Typed>({ path, shown, said, isWrong }: Edited<Typed>) {
   const { view, saved, patch, markWrong } = useSettings();
-  const [local, setLocal] = useState<Local<Typed> | null>(null);
   const now = textOf(valueAt(view.own, path) ?? null);
-  const typed = local !== null && local.made === now ? local.typed : shown;
+  const [local, setLocal] = useState<Local<Typed>>({ typed: null, made: now, turn: 0 });
+  // The value was changed by something else than this field: the typed text goes.
+  if (local.made !== now) setLocal({ typed: null, made: now, turn: local.turn + 1 });
+  const typed = local.typed !== null && local.made === now ? local.typed.text : shown;
   const wrong = isWrong?.(typed) ?? false;
   useEffect(() => {
     markWrong(path, wrong);
@@ -37,10 +45,11 @@ export function useEdited<Typed>({ path, shown, said, isWrong }: Edited<Typed>) 
     const isUsual =
       !isOwn(saved.own, path) && textOf(value) === textOf(valueAt(saved.settings, path) ?? null);
     const change = patchAt(path, isUsual ? null : value);
-    setLocal({ typed: next, made: textOf(valueAt(patched(view.own, change), path) ?? null) });
+    const made = textOf(valueAt(patched(view.own, change), path) ?? null);
+    setLocal(({ turn }) => ({ typed: { text: next }, made, turn }));
     patch(change);
   };
-  /** What is not in the draft any more is not shown any more. */
-  const leave = () => setLocal(null);
-  return { typed, set, leave, wrong };
+  /** Shows the value as the draft has it: text that makes no value goes. */
+  const leave = () => setLocal((before) => ({ ...before, typed: null }));
+  return { typed, set, leave, wrong, turn: local.turn };
 }

@@ -1,6 +1,9 @@
-/** A project's settings as they are edited, on whichever of its pages: one draft, saved as the patch that it makes. */
+/**
+ * A project's settings, and what the project is beside them, as they are edited on whichever page: one draft, saved as the
+ * patch that it makes. The project's own values are under `project` in the draft.
+ */
 import { useEffect } from "react";
-import type { SettingsView } from "#ui/api/generated.ts";
+import type { Project, SettingsView } from "#ui/api/generated.ts";
 import {
   drafts,
   editDraft,
@@ -10,23 +13,43 @@ import {
   resetDraft,
   saveDraft,
   useDraft,
-  type Saved,
+  type Put,
 } from "#ui/draft/drafts.ts";
-import { collide, editedOf, patchFrom, patched, textOf } from "./settingsDraft.ts";
+import { collide, editedOf, patchFrom, patched, pathsOf, textOf } from "./settingsDraft.ts";
 import { isOwn } from "./settingsPath.ts";
 
 export const settingsDraftKey = (projectId: string): string => `settings:${projectId}`;
 
-const savedIn = ({ own }: SettingsView): Saved => ({ base: textOf(editedOf(own)), version: null });
-const treeOf = (text: string): unknown => JSON.parse(text) as unknown;
+export type Facts = Pick<Project, "name" | "default_branch" | "work_mode">;
+type Change = { readonly [key: string]: unknown };
 
-/** What is written, as a change of something else than what it was begun from. */
+const factsOf = ({ name, default_branch, work_mode }: Facts): Facts => ({
+  name,
+  default_branch,
+  work_mode,
+});
+const baseOf = (own: unknown, facts: Facts): string =>
+  textOf({ ...editedOf(own), project: factsOf(facts) });
+const treeOf = (text: string): Change & { readonly project: Facts } => JSON.parse(text);
+
+/** The facts that are sent: without the spaces around them, and only those that differ. */
+function sentFacts(before: Facts, now: Facts): Partial<Facts> {
+  const { name, default_branch, work_mode } = now;
+  return patchFrom(before, {
+    name: name.trim(),
+    default_branch: default_branch.trim(),
+    work_mode,
+  });
+}
+
+/** Takes what is written, and what led to it, as a change of something else than what it was begun from. */
 function rebase(key: string, base: string): void {
   const draft = drafts.getState().drafts[key];
   if (!draft) return;
-  const mine = patchFrom(treeOf(draft.base), treeOf(draft.text));
-  rebaseDraft(key, base, null);
-  editDraft(key, textOf(patched(treeOf(base), mine)));
+  const from = treeOf(draft.base);
+  rebaseDraft(key, base, null, (text) =>
+    textOf(patched(treeOf(base), patchFrom(from, treeOf(text)))),
+  );
 }
 
 /** Tells what is saved now. What was changed elsewhere beside what is written here is taken over; the same place is asked about. */
@@ -43,10 +66,14 @@ function follow(key: string, base: string): void {
 export interface SettingsDraft {
   /** The settings as they are written. */
   readonly view: SettingsView;
+  /** What the project is beside its settings, as it is written. */
+  readonly facts: Facts;
+  /** The paths of what is written. */
+  readonly changed: readonly string[];
   readonly isChanged: boolean;
   readonly isStale: boolean;
   readonly isSaving: boolean;
-  readonly patch: (change: { readonly [key: string]: unknown }) => void;
+  readonly patch: (change: Change) => void;
   /** Whether it returns to the default when it is saved. */
   readonly isReset: (path: string) => boolean;
   readonly save: () => Promise<void>;
@@ -55,44 +82,64 @@ export interface SettingsDraft {
 }
 
 export interface SettingsDraftInput {
-  readonly projectId: string;
+  readonly project: Project;
   readonly saved: SettingsView;
-  readonly put: (change: { readonly [key: string]: unknown }) => Promise<SettingsView>;
-  readonly reread: () => Promise<SettingsView | null>;
+  readonly putSettings: (change: Change) => Promise<SettingsView>;
+  readonly putFacts: (change: Partial<Facts>) => Promise<Project>;
+  /** What is saved now; null when it cannot be read. */
+  readonly reread: () => Promise<readonly [SettingsView, Project] | null>;
 }
 
 export function useSettingsDraft({
-  projectId,
+  project,
   saved,
-  put,
+  putSettings,
+  putFacts,
   reread,
 }: SettingsDraftInput): SettingsDraft {
-  const key = settingsDraftKey(projectId);
-  const { base } = savedIn(saved);
+  const key = settingsDraftKey(project.id);
+  const base = baseOf(saved.own, project);
   useEffect(() => follow(key, base), [key, base]);
   const draft = useDraft(key);
   const text = draft?.text ?? base;
-  const written = patchFrom(treeOf(draft?.base ?? base), treeOf(text));
+  const before = treeOf(draft?.base ?? base);
+  const now = treeOf(text);
+  const { project: _, ...written } = patchFrom(before, now);
   const view: SettingsView = {
     settings: patched(saved.settings, written) as SettingsView["settings"],
     own: patched(saved.own, written),
   };
+  const put = async (): Promise<Put> => {
+    const facts = sentFacts(before.project, now.project);
+    const [settled, told] = await Promise.allSettled([
+      Object.keys(written).length > 0 ? putSettings(written) : null,
+      Object.keys(facts).length > 0 ? putFacts(facts) : null,
+    ]);
+    const isRefused = [settled, told].some(({ status }) => status === "rejected");
+    const own = settled.status === "fulfilled" ? settled.value?.own : undefined;
+    const changed = told.status === "fulfilled" ? told.value : null;
+    if (isRefused && own === undefined && changed === null) throw new Error("nothing was saved");
+    const saves = baseOf(own ?? before, changed ?? before.project);
+    if (!isRefused) return { base: saves, version: null };
+    const refused = settled.status === "rejected" ? written : { project: facts };
+    return { base: saves, version: null, left: textOf(patched(treeOf(saves), refused)) };
+  };
   return {
     view,
+    facts: now.project,
+    changed: pathsOf(patchFrom(before, now)),
     isChanged: draft !== undefined && isDirty(draft),
     isStale: draft?.isStale ?? false,
     isSaving: draft?.isSaving ?? false,
     patch: (change) => {
       openDraft(key, base, null);
-      const now = drafts.getState().drafts[key]?.text ?? base;
-      editDraft(key, textOf(patched(treeOf(now), change)), Object.keys(change).join());
+      const written = drafts.getState().drafts[key]?.text ?? base;
+      editDraft(key, textOf(patched(treeOf(written), change)), pathsOf(change).join());
     },
     isReset: (path) => isOwn(saved.own, path) && !isOwn(view.own, path),
     save: () =>
-      saveDraft(
-        key,
-        () => put(written).then(savedIn),
-        () => reread().then((read) => read && savedIn(read)),
+      saveDraft(key, put, () =>
+        reread().then((read) => read && { base: baseOf(read[0].own, read[1]), version: null }),
       ),
     discard: () => resetDraft(key, base, null),
     keep: () => rebase(key, base),
