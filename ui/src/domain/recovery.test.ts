@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Offer, Task } from "#ui/api/generated.ts";
 import { sampleTask } from "#ui/test/sample.ts";
-import { recoverable, recoveriesOf } from "./recovery.ts";
+import { isHeldByPerson, recoverable, recoveriesOf } from "./recovery.ts";
 
 const offer = (verb: Offer["verb"], label: string, fields: string[] = []): Offer => ({
   verb,
@@ -45,6 +45,15 @@ it("offers_of_a_selection_name_the_tasks_they_fit", () => {
     ["restart", "Start over", "a"],
   ]);
   expect(recoverable(tasks).map(({ id }) => id)).toEqual(["a", "b"]);
+});
+
+it("tells_which_tasks_a_person_has_blocked", () => {
+  const [failed, held] = [blocked("a", []), blocked("b", [])];
+  const annotation = held?.error_annotation ?? null;
+  expect(isHeldByPerson(failed)).toBe(false);
+  expect(
+    isHeldByPerson({ ...held, error_annotation: annotation && { ...annotation, type: "manual" } }),
+  ).toBe(true);
 });
 
 it("an_offer_that_asks_for_a_text_is_not_taken_for_many", () => {

@@ -34,6 +34,10 @@ export function recoveriesOf(tasks: readonly Task[]): readonly Recovery[] {
   });
 }
 
+/** Whether a person has blocked it on purpose: it is helped when it is chosen, not with all others. */
+export const isHeldByPerson = ({ error_annotation }: Task): boolean =>
+  error_annotation?.type === "manual";
+
 /** Those of the tasks that something can be done to together. */
 export const recoverable = (tasks: readonly Task[]): readonly Task[] =>
   tasks.filter((task) => recoveryVerbs.some((verb) => offerOf(task, verb) !== undefined));

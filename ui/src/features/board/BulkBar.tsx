@@ -44,11 +44,11 @@ export function BulkBar() {
           {label}
         </Button>
       ))}
-      <Button size="sm" keys="p" onClick={pick("priority")}>
+      <Button size="sm" keys="shift+p" onClick={pick("priority")}>
         {t("board.command.priority")}
       </Button>
       {blocked > 0 && (
-        <Button size="sm" keys="u" onClick={pick("unblock")}>
+        <Button size="sm" keys="shift+u" onClick={pick("unblock")}>
           {t("board.command.unblock")}
         </Button>
       )}

@@ -4,7 +4,7 @@ import { memo, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, Task, WorkflowView } from "#ui/api/generated.ts";
 import { machineOf, type Machines } from "#ui/domain/machines/machines.ts";
-import { recoverable } from "#ui/domain/recovery.ts";
+import { isHeldByPerson, recoverable } from "#ui/domain/recovery.ts";
 import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { statesOf } from "#ui/domain/useStates.ts";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -131,11 +131,11 @@ function Header({
   );
 }
 
-/** Chooses the column's blocked cards, and asks what is to be done to them. */
+/** Chooses the column's cards that are blocked by no person, and asks what is to be done to them. */
 function UnblockButton({ items }: { items: readonly Task[] }) {
   const { t } = useTranslation();
   const model = useBoardModel();
-  const blocked = recoverable(items);
+  const blocked = recoverable(items).filter((task) => !isHeldByPerson(task));
   const [first] = blocked;
   if (!first || blocked.length < 2) return null;
   const label = t("board.recover.all", { count: blocked.length });

@@ -39,8 +39,11 @@ function reread({ client, model }: Acting): Promise<void> {
   return client.invalidateQueries({ predicate: (query) => tagsOf(query).includes(tag) });
 }
 
-function fail(title: string, error: unknown): void {
-  showToast({ tone: "danger", title, detail: errorText(ApiError.from(error)) });
+function fail(title: string, thrown: unknown): void {
+  const error = ApiError.from(thrown);
+  // The person was asked, and keeps the programs in the terminals.
+  if (error.code === "terminal_busy") return;
+  showToast({ tone: "danger", title, detail: errorText(error) });
 }
 
 function setPending(model: BoardModel, moves: readonly PendingMove[]): void {
@@ -265,12 +268,22 @@ export async function remove(acting: Acting, tasks: readonly Task[]): Promise<vo
   clearSelection(acting.model);
 }
 
-/** Does to each of these tasks what was chosen; those that stay blocked are kept with the reason. */
+/** Begins with no further task of those that something is being done to. */
+export function stopRecovery(model: BoardModel): void {
+  model.state.setState(({ recovering }) => ({
+    recovering: recovering && { ...recovering, isStopped: true },
+  }));
+}
+
+/** Does to each of these tasks what was chosen; those that it was not done to stay selected, with the reason. */
 export async function recover(acting: Acting, { verb, label, tasks }: Recovering): Promise<void> {
   const { platform, model } = acting;
   const refused: Refused[] = [];
+  const left = new Set(tasks.map(({ id }) => id));
   for (const [done, task] of tasks.entries()) {
+    if (model.state.getState().recovering?.isStopped) break;
     model.state.setState({ recovering: { verb, label, tasks, done } });
+    left.delete(task.id);
     try {
       const { id, version } = task;
       const answer = await call(platform, "task_action", {
@@ -289,9 +302,14 @@ export async function recover(acting: Acting, { verb, label, tasks }: Recovering
     }
   }
   await reread(acting);
-  clearSelection(model);
-  model.state.setState({ recovering: null, refused });
-  const count = tasks.length - refused.length;
+  const count = tasks.length - left.size - refused.length;
+  const kept = new Set([...left, ...refused.map(({ task }) => task.id)]);
+  if (kept.size === 0) clearSelection(model);
+  else model.state.setState({ selected: kept });
+  model.state.setState({
+    recovering: null,
+    refused: refused.length > 0 ? { verb, tasks: refused } : null,
+  });
   if (count > 0) showToast({ tone: "success", title: t(`board.recover.${verb}.done`, { count }) });
 }
 

@@ -9,7 +9,7 @@ import { createStore, type StoreApi } from "zustand/vanilla";
 import type { ApiError } from "#ui/api/error.ts";
 import type { Column, Task, WorkflowView } from "#ui/api/generated.ts";
 import type { VirtualListHandle } from "#ui/components/VirtualList.tsx";
-import type { Recovery } from "#ui/domain/recovery.ts";
+import type { Recovery, RecoveryVerb } from "#ui/domain/recovery.ts";
 import type { PendingMove, Place, Target } from "./order.ts";
 import type { Refusal } from "./rules.ts";
 
@@ -37,12 +37,20 @@ export type Pick = "move" | "assign" | "priority" | "unblock" | null;
 export interface Recovering extends Recovery {
   /** How many of them it has been done to; null until the question is answered. */
   readonly done: number | null;
+  /** No further task is begun with. */
+  readonly isStopped?: boolean;
 }
 
 /** A task that something was not done to, and why. */
 export interface Refused {
   readonly task: Task;
   readonly error: ApiError;
+}
+
+/** What was not done to some tasks. */
+export interface Refusals {
+  readonly verb: RecoveryVerb;
+  readonly tasks: readonly Refused[];
 }
 
 export interface BoardState {
@@ -58,8 +66,9 @@ export interface BoardState {
   /** Closed tasks that are deleted once that is confirmed. */
   readonly deleting: readonly Task[];
   readonly recovering: Recovering | null;
-  /** Tasks that are as blocked as before something was done to several. */
-  readonly refused: readonly Refused[];
+  readonly refused: Refusals | null;
+  /** Raised with each change of the cards that columns show, which are not in this state themselves. */
+  readonly revision: number;
   readonly announcement: string;
 }
 
@@ -107,7 +116,8 @@ export function createBoardModel(projectId: string): BoardModel {
     picking: null,
     deleting: [],
     recovering: null,
-    refused: [],
+    refused: null,
+    revision: 0,
     announcement: "",
   }));
   const shown = () => order.flatMap((name) => columns.get(name) ?? []);
@@ -133,6 +143,7 @@ export function createBoardModel(projectId: string): BoardModel {
     view: () => view,
     publish(column) {
       columns.set(column.column.name, column);
+      state.setState(({ revision }) => ({ revision: revision + 1 }));
       const first = column.items[0];
       if (first && state.getState().focused === null) state.setState({ focused: first.id });
     },

@@ -80,14 +80,14 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
       {
         id: "board.priority",
         label: t("board.command.priority"),
-        keys: ["p"],
+        keys: ["shift+p"],
         icon: <Signal />,
         run: pick("priority"),
       },
       {
         id: "board.unblock",
         label: t("board.command.unblock"),
-        keys: ["u"],
+        keys: ["shift+u"],
         icon: <LifeBuoy />,
         run: () => {
           if (recoverable(model.chosen()).length > 0) pick("unblock")();
