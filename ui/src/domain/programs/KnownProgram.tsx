@@ -6,6 +6,7 @@ import type { Agent, KnownAgent } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
+import layout from "#ui/components/layout.module.css";
 import { profileFor } from "./profile.ts";
 import { Standing } from "./Standing.tsx";
 import styles from "./Programs.module.css";
@@ -17,14 +18,17 @@ export function KnownProgram({ known, agents }: { known: KnownAgent; agents: rea
     onError: (error) =>
       showToast({ tone: "danger", title: t("agents.notSaved"), detail: error.message }),
   });
-  const { name, check } = known;
+  const { name, check, profiles } = known;
   return (
     <li className={styles.known}>
       <Stack gap={0} fill>
         <h3>{name}</h3>
         <Standing check={check} optional />
       </Stack>
-      {check.found && (
+      {check.found && profiles.length > 0 && (
+        <span className={layout.note}>{t("agents.isAdded")}</span>
+      )}
+      {check.found && profiles.length === 0 && (
         <Button
           size="sm"
           icon={<Plus />}

@@ -2,6 +2,7 @@
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import type { Column, WorkflowView } from "#ui/api/generated.ts";
+import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
 import layout from "#ui/components/layout.module.css";
@@ -42,16 +43,24 @@ export function ColumnsExplained({
 /** The programs that can work as agents: those that are here first. */
 export function AgentPrograms() {
   const { t } = useTranslation();
-  const known = useOp("agent_known", {}).data?.items;
-  const agents = useOp("agent_list", {}).data?.items;
-  const items = known?.toSorted(
+  const known = useOp("agent_known", {});
+  const listed = useOp("agent_list", {});
+  const agents = listed.data?.items;
+  const failed = [known, listed].find(({ error, data }) => error && !data);
+  const items = known.data?.items.toSorted(
     (one, other) => Number(other.check.found) - Number(one.check.found),
   );
   return (
     <section className={styles.programs} aria-label={t("board.programs")}>
       <h2>{t("board.programs")}</h2>
       <p className={layout.note}>{t("board.programsText")}</p>
-      {items && agents ? (
+      {failed?.error ? (
+        <ErrorState
+          title={t("agents.machineFailed")}
+          error={failed.error}
+          onRetry={() => void failed.refetch()}
+        />
+      ) : items && agents ? (
         <ul className={layout.surface}>
           {items.map((each) => (
             <KnownProgram key={each.name} known={each} agents={agents} />

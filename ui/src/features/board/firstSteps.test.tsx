@@ -1,6 +1,8 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
+import type { KnownAgent } from "#ui/api/generated.ts";
+import { pageOf, refuse } from "#ui/test/answers.ts";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { sampleAgent } from "#ui/test/sample.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
@@ -38,6 +40,30 @@ it("makes an agent of a program from the empty board", async () => {
   openApp(host, "#/board/p1");
   await userEvent.click(await screen.findByRole("button", { name: "Add Codex" }));
   await waitFor(() => expect(inputsOf(host, "agent_create")).toMatchObject([{ adapter: "codex" }]));
+});
+
+it("says why the agent programs cannot be read, and asks again", async () => {
+  const host = createSampleHost("new");
+  host.answer("agent_known", () => refuse("internal", "the search was interrupted"));
+  openApp(host, "#/board/p1");
+  const programs = await screen.findByRole("region", { name: "Agent programs" });
+  await within(programs).findByText(/the search was interrupted/);
+  host.answer("agent_known", createSampleHost("new").call("agent_known", {}) as never);
+  const asked = inputsOf(host, "agent_known").length;
+  await userEvent.click(within(programs).getByRole("button", { name: "Try again" }));
+  await waitFor(() => expect(inputsOf(host, "agent_known").length).toBeGreaterThan(asked));
+});
+
+it("adds an agent program once", async () => {
+  const host = createSampleHost("new");
+  const { items } = await (host.call("agent_known", {}) as Promise<{
+    items: KnownAgent[];
+  }>);
+  host.answer("agent_known", pageOf(items.map((each) => ({ ...each, profiles: ["Codex"] }))));
+  openApp(host, "#/board/p1");
+  const programs = await screen.findByRole("region", { name: "Agent programs" });
+  expect((await within(programs).findAllByText("Added")).length).toBeGreaterThan(0);
+  expect(within(programs).queryByRole("button", { name: "Add Codex" })).toBeNull();
 });
 
 it("fills the first task with an example, which goes once something is written", async () => {
