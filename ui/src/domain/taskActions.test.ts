@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sampleTask, sampleWorkflowView, sampleWorkspace } from "#ui/test/sample.ts";
-import { closedBecause, type TaskActionId } from "./taskActions.ts";
+import { closedBecause, taskActionIds, type TaskActionId } from "./taskActions.ts";
 
 const view = sampleWorkflowView;
 const held = { coder: { type: "agent" as const, id: "a1" } };
@@ -35,8 +35,18 @@ it.each<[TaskActionId, (typeof todo)[], ReturnType<typeof closedBecause>]>([
 it("closes moving to tasks without a common state", () => {
   const moves = [
     { from: "todo", to: ["in_progress"] },
-    { from: "done", to: ["todo"] },
+    { from: "done", to: ["review"] },
   ];
   expect(closedBecause("move", [todo, done], { ...view, moves })).toBe("noMove");
   expect(closedBecause("assign", [todo], undefined)).toBe("noRole");
+});
+
+it("opens moving to a state that one of the tasks is in already", () => {
+  const moves = [{ from: "done", to: ["todo"] }];
+  expect(closedBecause("move", [todo, done], { ...view, moves })).toBeNull();
+  expect(closedBecause("move", [todo], { ...view, moves })).toBe("noMove");
+});
+
+it.each(taskActionIds)("closes %s to no task at all", (id) => {
+  expect(closedBecause(id, [], view)).toBe("noTask");
 });

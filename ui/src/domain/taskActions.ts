@@ -39,6 +39,7 @@ export type TaskActionId = (typeof taskActionIds)[number];
 
 /** Why an action can be done to none of some tasks. */
 export type ClosedReason =
+  | "noTask"
   | "noStart"
   | "noStop"
   | "noMove"
@@ -47,10 +48,12 @@ export type ClosedReason =
   | "noWorktree"
   | "notClosed";
 
-/** Whether all of them may be moved to one and the same state. */
+/** Whether some of them may be moved to a state that the others may be moved to, or are in. */
 function sharesMove(tasks: readonly Task[], view: WorkflowView | undefined): boolean {
-  const [first, ...others] = tasks.map(({ status }) => movesFrom(view?.moves ?? [], status));
-  return (first ?? []).some((to) => others.every((moves) => moves.includes(to)));
+  const ways = tasks.map(({ status }) => ({ status, to: movesFrom(view?.moves ?? [], status) }));
+  return ways
+    .flatMap(({ to }) => to)
+    .some((state) => ways.every(({ status, to }) => status === state || to.includes(state)));
 }
 
 const hasWorktree = ({ workspace }: Task): boolean =>
@@ -62,6 +65,7 @@ export function closedBecause(
   tasks: readonly Task[],
   view: WorkflowView | undefined,
 ): ClosedReason | null {
+  if (tasks.length === 0) return "noTask";
   switch (id) {
     case "start":
       return tasks.some((task) => starterOf(task, view) !== null) ? null : "noStart";

@@ -1,19 +1,23 @@
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { remove } from "./actions.ts";
 import { useBoard } from "./model.ts";
 import { useActing } from "./useActing.ts";
 
-/** Deleting cards takes their conversations along: that is asked first. */
+/** Deleting tasks deletes their sessions, too: that is asked first. */
 export function AskBeforeDelete() {
   const { t } = useTranslation();
   const acting = useActing();
-  const tasks = useBoard((state) => state.deleting);
+  const deleting = useBoard((state) => state.deleting);
+  // The question keeps its words while it fades.
+  const [tasks, setTasks] = useState(deleting);
+  if (deleting.length > 0 && deleting !== tasks) setTasks(deleting);
   const count = tasks.length;
   const close = () => acting.model.state.setState({ deleting: [] });
   return (
     <AlertDialog
-      open={count > 0}
+      open={deleting.length > 0}
       onOpenChange={(open) => {
         if (!open) close();
       }}

@@ -20,12 +20,19 @@ export interface Named {
   readonly line: number;
 }
 
+/** The changed file that a printed path names; the worktree's folder may stand before it. */
+function fileNamed(path: string, files: readonly FileChange[]): FileChange | undefined {
+  const exact = files.find((each) => each.path === path);
+  if (exact || !path.startsWith("/")) return exact;
+  return files
+    .filter((each) => path.endsWith(`/${each.path}`))
+    .toSorted((one, other) => other.path.length - one.path.length)[0];
+}
+
 export function placesNamed(text: string, files: readonly FileChange[]): readonly Named[] {
   return [...text.matchAll(placed)].flatMap((match) => {
     const [whole, named = "", line] = match;
-    const path = named.replace(/^\.\//, "");
-    // The worktree's folder may stand before it.
-    const change = files.find((each) => path === each.path || path.endsWith(`/${each.path}`));
+    const change = fileNamed(named.replace(/^\.\//, ""), files);
     if (!change || change.kind === "deleted") return [];
     const from = match.index;
     return [{ from, to: from + whole.length, path: change.path, line: Number(line) }];
