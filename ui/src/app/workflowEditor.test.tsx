@@ -68,7 +68,7 @@ it("says what is wrong at the state in the graph", async () => {
   const title = await screen.findByTitle("Must not be empty.");
   expect(title.textContent).toContain("Review");
   expect(title.closest(".react-flow__node")?.getAttribute("aria-label")).toBe(
-    "Review, Review, Reviewer, 1 problem",
+    "Review, Checkpoint, Reviewer, 1 problem",
   );
 });
 

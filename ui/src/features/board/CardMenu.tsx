@@ -21,7 +21,7 @@ export function CardMenu({ view, entries, children }: CardMenuProps) {
   const one = tasks.length === 1 ? tasks[0] : undefined;
   const actionsOf = useTaskActions(view, perform(acting, one?.number ?? 0));
   const actions = one && actionsOf(one);
-  // One card has what can be done to it; for several it is said why something cannot.
+  // The menu of one card leaves out closed actions; the menu of several cards shows them with the reason.
   const listed = chosenActions(acting, tasks).flatMap((action): MenuEntry[] => {
     const { id, label, icon, danger, keys, closed, run } = action;
     if (one && closed !== null) return [];

@@ -4,10 +4,10 @@ type Tree = { readonly [key: string]: unknown };
 const isTree = (value: unknown): value is Tree =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What is edited and saved by itself, by editors of its own. */
+/** Settings that have an editor and a draft of their own. */
 const elsewhere: ReadonlySet<string> = new Set(["services", "lifecycle_hooks", "workflow"]);
 
-/** A tree after a merge patch (RFC 7396); what holds nothing any more goes. */
+/** A tree after a merge patch (RFC 7396); a branch that became empty is removed. */
 export function patched(tree: unknown, patch: unknown): unknown {
   if (!isTree(patch)) return patch;
   const next: Record<string, unknown> = isTree(tree) ? { ...tree } : {};
@@ -19,12 +19,12 @@ export function patched(tree: unknown, patch: unknown): unknown {
   return next;
 }
 
-/** Whether what is there is taken away as a whole: half a host or half a price is none. */
+/** Whether the value at a path is removed as a whole: half a host or half a price is none. */
 const isWhole = (path: string): boolean => path === "code_host" || path.startsWith("model_prices.");
 
 /**
- * The merge patch that leads from one tree to another. It takes away value by value: what somebody else has put beside
- * one stays.
+ * The merge patch that leads from one tree to another. Values are removed one by one: a value that somebody else has added
+ * in the same branch stays.
  */
 export function patchFrom(before: unknown, after: unknown, place = ""): Tree {
   const one = isTree(before) ? before : {};
@@ -57,7 +57,7 @@ function sorted(value: unknown): unknown {
 /** The same text for the same tree, in whatever order it was written. */
 export const textOf = (tree: unknown): string => JSON.stringify(sorted(tree)) ?? "";
 
-/** What the settings' pages edit, of all that a project sets itself. */
+/** The project's own settings that the pages edit. */
 export function editedOf(own: unknown): Tree {
   return Object.fromEntries(
     Object.entries(isTree(own) ? own : {}).filter(

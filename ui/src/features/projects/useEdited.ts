@@ -8,13 +8,13 @@ interface Edited<Typed> {
   readonly path: string;
   /** The draft's value as it is typed. */
   readonly shown: Typed;
-  /** The value of what is typed; null returns to the default. */
+  /** The value that the typed text means; null returns to the default. */
   readonly said: (typed: Typed) => unknown;
   readonly isWrong?: (typed: Typed) => boolean;
 }
 
 interface Local<Typed> {
-  /** What is typed; null while it is what the draft says. */
+  /** The typed text; null while the field shows the draft's value. */
   readonly typed: { readonly text: Typed } | null;
   /** The draft's value that the typed text made, or that was read. */
   readonly made: string;
@@ -41,7 +41,7 @@ export function useEdited<Typed>({ path, shown, said, isWrong }: Edited<Typed>) 
   }, [path, wrong]);
   const set = (next: Typed) => {
     const value = said(next);
-    // What is the default anyway is not made the project's own by a look at it.
+    // A value that equals the default is not made the project's own.
     const isUsual =
       !isOwn(saved.own, path) && textOf(value) === textOf(valueAt(saved.settings, path) ?? null);
     const change = patchAt(path, isUsual ? null : value);
