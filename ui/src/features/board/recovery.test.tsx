@@ -168,3 +168,22 @@ it("tells the bar of a selection that the agent of its card has started", async 
     ),
   );
 });
+
+it("asks before programs in terminals end, and spares the window the hints of a command line", async () => {
+  const host = await openTroubles();
+  host.answer("task_action", ({ task_id, end_terminals }) => {
+    const task = host.tasks.find(({ id }) => id === task_id);
+    if (!task) throw new Error("no such task");
+    if (task.number === 2 && !end_terminals)
+      return refuse("terminal_busy", "Terminal 1 runs sh.", null, ["Or try `--end-terminals`."]);
+    return { task: { ...task, error_annotation: null }, review: null, notice: null };
+  });
+  await unblock(/^Try again/);
+  const question = await screen.findByRole("alertdialog");
+  await userEvent.click(within(question).getByRole("button", { name: "Try again" }));
+  const ending = await screen.findByRole("alertdialog", { name: "End programs in terminals?" });
+  await userEvent.click(within(ending).getByRole("button", { name: "Cancel" }));
+  const list = await screen.findByRole("dialog", { name: "Could not try 1 task again" });
+  expect(list.textContent).toContain("Terminal 1 runs sh.");
+  expect(list.textContent).not.toContain("--end-terminals");
+});
