@@ -138,12 +138,7 @@ function Host({ standing }: { standing: HostStanding | undefined }) {
       )}
       <div className={styles.setting}>
         <div className={layout.fillNarrow}>
-          {/* What is found elsewhere starts the form anew. */}
-          <HostFields
-            key={JSON.stringify(guessed)}
-            shown={draftOf(own ?? guessed)}
-            isOwn={own !== null}
-          />
+          <HostFields shown={draftOf(own ?? guessed)} isOwn={own !== null} />
         </div>
       </div>
     </div>

@@ -6,6 +6,7 @@ import { drafts } from "#ui/draft/drafts.ts";
 import { refuseInput } from "#ui/test/answers.ts";
 import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { sampleProject } from "#ui/test/sample.ts";
+import { sampleStanding } from "#ui/test/sampleReview.ts";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
 import { sampleOwn, sampleSettings } from "#ui/test/sampleSettings.ts";
 
@@ -227,6 +228,20 @@ it("says which page holds what cannot be saved, and saves none of it from anothe
   expect(updates(host)).toEqual([]);
   await userEvent.click(within(await bar()).getByRole("button", { name: "Open Pull requests" }));
   await screen.findByRole("textbox", { name: "Repository" });
+});
+
+it("keeps the text and the focus of the code host when the git remotes are read later", async () => {
+  const { host } = open("pullRequests");
+  await screen.findByRole("group", { name: "Status" });
+  const owner = await screen.findByRole<HTMLInputElement>("textbox", { name: "Owner" });
+  await userEvent.clear(owner);
+  await userEvent.type(owner, "mine");
+  host.answer("project_code_host", sampleStanding({ configured: false }));
+  act(() => host.commit({ project_id: "p1", tags: ["projects", "project:p1"] }));
+  await waitFor(() => expect(inputsOf(host, "project_code_host").length).toBeGreaterThan(1));
+  await userEvent.keyboard("d");
+  expect(owner.isConnected).toBe(true);
+  expect(owner.value).toBe("mined");
 });
 
 it("takes an emptied code host for none", async () => {
