@@ -1540,14 +1540,6 @@ export type DeleteMachine = {
 	abandon_jobs?: boolean | null,
 };
 
-/**  A machine was removed. */
-export type RemovedMachine = {
-	/**  Always true. */
-	done: boolean,
-	/**  The jobs of tasks that are left on its cluster, as it calls them. */
-	jobs_left: string[],
-};
-
 /**  A project to remove. */
 export type DeleteProject = {
 	/**  The project. */
@@ -4151,6 +4143,14 @@ export type Recommendation =
 "RETRY" | 
 /**  Trying again gets nowhere: ask somebody else. */
 "ESCALATE";
+
+/**  A machine was removed. */
+export type RemovedMachine = {
+	/**  Always true. */
+	done: boolean,
+	/**  The jobs of tasks that are left on its cluster, as it calls them. */
+	jobs_left: string[],
+};
 
 /**  What `.forge.json` of the default branch says, as last read. */
 export type RepositoryConfig = {
