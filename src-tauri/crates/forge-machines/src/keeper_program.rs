@@ -14,6 +14,9 @@ const MACHINE_AT: usize = 18;
 /// The numbers of kinds of machines, with the names by which `uname -m` calls them.
 const MACHINES: &[(u16, &str)] = &[(0x3e, "x86_64"), (0xb7, "aarch64"), (0xf3, "riscv64")];
 
+/// Where packages put the keepers for other kinds of machines, seen from the folder of the programs.
+const OF_OTHER_KINDS: &str = "../lib/forge/keepers";
+
 /// The keeper for one kind of machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeeperProgram {
@@ -64,6 +67,31 @@ impl KeeperProgram {
         Ok(Self { path: path.to_owned(), architecture, hash, size: bytes.len() as u64 })
     }
 
+    /// The keeper of this machine and those that were installed with it for other kinds of machines, one for each kind.
+    ///
+    /// # Errors
+    /// When the folder of the others or one of the keepers cannot be read, or is no such program.
+    pub fn installed(own: &Path) -> Result<Vec<Self>, KeeperProgramError> {
+        let mut keepers = vec![Self::read(own)?];
+        let folder = own.parent().unwrap_or(own).join(OF_OTHER_KINDS);
+        let fault = |source| KeeperProgramError::Read { path: folder.clone(), source };
+        let others = match fs::read_dir(&folder) {
+            Ok(others) => others,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(keepers),
+            Err(error) => return Err(fault(error)),
+        };
+        let mut paths =
+            others.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>().map_err(fault)?;
+        paths.sort();
+        for path in paths {
+            let other = Self::read(&path)?;
+            if keepers.iter().all(|known| known.architecture != other.architecture) {
+                keepers.push(other);
+            }
+        }
+        Ok(keepers)
+    }
+
     /// The kind of machine it is for, as `uname -m` there calls it.
     #[must_use]
     pub const fn architecture(&self) -> &'static str {
@@ -108,5 +136,26 @@ mod tests {
             KeeperProgram::read(&folder.path().join("no")),
             Err(KeeperProgramError::Read { .. })
         ));
+    }
+    #[test]
+    fn keepers_for_other_kinds_of_machines_are_found_where_packages_put_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let elf = |path: &str, machine: u8| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut elf = b"\x7fELF\x02\x01".to_vec();
+            elf.resize(64, 0);
+            elf[MACHINE_AT] = machine;
+            fs::write(&path, &elf).unwrap();
+            path
+        };
+        let kinds = |own: &Path| {
+            KeeperProgram::installed(own).unwrap().iter().map(KeeperProgram::architecture).collect::<Vec<_>>()
+        };
+        let own = elf("bin/forge-keeper", 0x3e);
+        assert_eq!(kinds(&own), ["x86_64"]);
+        elf("lib/forge/keepers/forge-keeper-aarch64", 0xb7);
+        elf("lib/forge/keepers/forge-keeper-x86_64", 0x3e);
+        assert_eq!(kinds(&own), ["x86_64", "aarch64"]);
     }
 }

@@ -1,4 +1,4 @@
-//! The keeper as packages carry it: a static release build, which also runs where the C library is an older one or
+//! The keepers as packages carry them: static release builds, which also run where the C library is an older one or
 //! another one.
 
 use std::{fs, io, path::Path};
@@ -6,33 +6,62 @@ use std::{fs, io, path::Path};
 use anyhow::{Context as _, Result, ensure};
 
 use crate::{
-    program::{output, program, run},
+    program::{answers, output, program, run},
     workspace::Workspace,
 };
 
 /// Name of package and program.
 const KEEPER: &str = "forge-keeper";
 
-/// Builds the keeper and puts it into a folder.
+/// The kind of machine, beside the one that builds, whose keeper packages carry, too.
+const OTHER_KIND: (&str, &str) = ("aarch64", "aarch64-unknown-linux-musl");
+
+/// Builds the keeper for this kind of machine and puts it into a folder, and into its folder `keepers` the one for the
+/// other kind, where the toolchain can be had.
 pub fn build(workspace: &Workspace, folder: &Path) -> Result<()> {
     let version = output(&mut program("rustc", ["--version", "--verbose"], &workspace.root))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc names no host")?;
+    build_for(workspace, host, &[], &folder.join(KEEPER))?;
+    let (kind, target) = OTHER_KIND;
+    let place = folder.join("keepers").join(format!("{KEEPER}-{kind}"));
+    fs::create_dir_all(folder.join("keepers"))?;
+    if host.starts_with(kind) {
+        return Ok(());
+    }
+    if !answers("rustup", &["target", "add", target]) {
+        eprintln!(
+            "The keeper for {kind} is left out: `rustup target add {target}` does not answer. Machines of that kind cannot be\n\
+             used by the packages that are built now."
+        );
+        return Ok(());
+    }
+    // The linker and the start files of Rust itself: no toolchain of the other kind is needed.
+    let linker = [format!("target.{target}.linker = \"rust-lld\"")];
+    build_for(workspace, target, &linker, &place)
+}
+
+fn build_for(workspace: &Workspace, target: &str, more: &[String], place: &Path) -> Result<()> {
     // Named, so that the flags are for the program alone and not for build scripts.
-    let arguments = ["build", "--release", "--target", host, "--package", KEEPER, "--bin", KEEPER];
-    let flags = format!("target.{host}.rustflags = [\"-C\", \"target-feature=+crt-static\"]");
+    let arguments = ["build", "--release", "--target", target, "--package", KEEPER, "--bin", KEEPER];
+    let flags = format!("target.{target}.rustflags = [\"-C\", \"target-feature=+crt-static\"]");
     // It is brought to machines over lines of any width: a quarter smaller is worth a slower build.
     let small = ["profile.release.lto = \"fat\"", "profile.release.codegen-units = 1"];
-    let configs = [flags.as_str()].into_iter().chain(small).flat_map(|config| ["--config", config]);
-    run(program("cargo", arguments, &workspace.root).args(configs))?;
-    let built = workspace.released_for(host, KEEPER);
+    let configs = [flags.as_str()].into_iter().chain(small).chain(more.iter().map(String::as_str));
+    run(program("cargo", arguments, &workspace.root).args(configs.flat_map(|config| ["--config", config])))?;
+    let built = workspace.released_for(target, KEEPER);
     let bytes = fs::read(&built).with_context(|| format!("failed to read {}", built.display()))?;
     ensure!(is_static(&bytes), "{} needs libraries of the system", built.display());
-    fs::create_dir_all(folder)?;
-    let place = folder.join(KEEPER);
-    // Not written over: it may run, and cargo links what it built to other places.
-    match fs::remove_file(&place) {
+    put(&built, place)
+}
+
+/// Copies a program. It is not written over: it may run, and cargo links what it built to other places.
+pub fn put(built: &Path, place: &Path) -> Result<()> {
+    if let Some(folder) = place.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::remove_file(place) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => fs::copy(&built, &place),
+        _ => fs::copy(built, place),
     }
     .with_context(|| format!("failed to write {}", place.display()))?;
     Ok(())

@@ -1,11 +1,13 @@
 //! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `fixtures`, `tidy`, `shots`, `bench`, `soak`,
-//! `package` and `keeper`.
+//! `package`, `contents` and `release`.
 //!
 //! It depends on next to nothing, so that it is there seconds after a clone, before anything else can be
 //! built. Deliberately absent: knowledge of the product. It installs, builds, starts programs and reads files.
 
 mod bench;
+mod changelog;
 mod codegen;
+mod contents;
 mod dependencies;
 mod fixtures;
 mod keeper;
@@ -81,12 +83,17 @@ enum Task {
         #[arg(long)]
         seed: Option<u64>,
     },
-    /// Build the packages: the window and the keeper beside it.
+    /// Build the packages: the window, the command line and the keepers.
     Package,
-    /// Build the keeper as packages carry it. The bundler asks for it.
-    Keeper {
+    /// Build what packages carry beside the window. The bundler asks for it.
+    Contents {
         /// The folder that it is put into.
         folder: PathBuf,
+    },
+    /// Name a version in the change log and wherever else it is said, commit and tag.
+    Release {
+        /// Three numbers, as in 1.2.3.
+        version: String,
     },
 }
 
@@ -115,6 +122,7 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
         }
         Task::Soak { minutes, seed } => soak::run(&workspace, *minutes, *seed).map(|()| ExitCode::SUCCESS),
         Task::Package => package::run(&workspace).map(|()| ExitCode::SUCCESS),
-        Task::Keeper { folder } => keeper::build(&workspace, folder).map(|()| ExitCode::SUCCESS),
+        Task::Contents { folder } => contents::gather(&workspace, folder).map(|()| ExitCode::SUCCESS),
+        Task::Release { version } => changelog::release(&workspace, version).map(|()| ExitCode::SUCCESS),
     }
 }

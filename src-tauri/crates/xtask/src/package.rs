@@ -1,65 +1,110 @@
-//! `cargo xtask package`: the packages of `tauri.conf.json`, with the keeper beside the window's program.
+//! `cargo xtask package`: the packages of `tauri.conf.json` and an archive of the command line alone.
 
-use std::{fs, path::Path};
+use std::{
+    env::consts::ARCH,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result, ensure};
 
 use crate::{
+    contents::put_together,
     program::{answers, output, program, run as run_program},
     system::{self, Purpose},
     ui,
     workspace::Workspace,
 };
 
-/// What a package must hold: without the keeper beside the program, agents end with the window.
-const HELD: [&str; 2] = ["usr/bin/forge-desktop", "usr/bin/forge-keeper"];
+/// The programs that a package must hold: without the keeper beside them, agents end with the window or the engine.
+const PROGRAMS: [&str; 3] = ["usr/bin/forge-desktop", "usr/bin/forge", "usr/bin/forge-keeper"];
 
-/// Builds the packages. The bundler builds the page and, by `cargo xtask keeper`, the keeper.
+/// What else it must hold.
+const FILES: [&str; 6] = [
+    "usr/share/applications/Forge.desktop",
+    "usr/share/metainfo/dev.forge.desktop.metainfo.xml",
+    "usr/share/man/man1/forge-task-create.1.gz",
+    "usr/share/bash-completion/completions/forge",
+    "usr/share/zsh/vendor-completions/_forge",
+    "usr/share/fish/vendor_completions.d/forge.fish",
+];
+
+/// No package may be larger.
+const MOST_BYTES: u64 = 30_000_000;
+
+/// Builds the packages. The bundler builds the page and, by `cargo xtask contents`, what stands beside the window.
 pub fn run(workspace: &Workspace) -> Result<()> {
     system::prepare(Purpose::Package)?;
     ui::install(workspace)?;
     let tauri = workspace.ui().join("node_modules/.bin/tauri");
     let bundles = workspace.released("bundle");
+    if bundles.exists() {
+        fs::remove_dir_all(&bundles).with_context(|| format!("failed to empty {}", bundles.display()))?;
+    }
     run_program(&mut program(&tauri.to_string_lossy(), ["build"], &workspace.root))?;
-    check(&newest(&bundles.join("deb"))?, &workspace.root)?;
-    eprintln!("packages are in {}", bundles.display());
+    let deb = only(&bundles.join("deb"), ".deb")?;
+    check(&deb, &workspace.root)?;
+    let archive = archive(workspace, &bundles.join("tar"))?;
+    for package in [deb, only(&bundles.join("rpm"), ".rpm")?, archive] {
+        let size = fs::metadata(&package)?.len();
+        ensure!(size <= MOST_BYTES, "{} has {size} bytes, more than {MOST_BYTES}", package.display());
+        eprintln!("{:5.1} MB  {}", size as f64 / 1e6, package.display());
+    }
     Ok(())
 }
 
-/// The package that was made last.
-fn newest(folder: &Path) -> Result<String> {
+/// The command line with its keepers, manual pages and completions, to be unpacked anywhere. The same bytes whenever it
+/// is made of the same files.
+fn archive(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
+    let name = format!("forge-{}-linux-{ARCH}", workspace.version()?);
+    put_together(workspace, &folder.join(&name))?;
+    let archive = folder.join(format!("{name}.tar.gz"));
+    let date = output(&mut program("git", ["log", "-1", "--format=%ct"], &workspace.root))?;
+    let mtime = format!("--mtime=@{}", date.trim());
+    let same = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu", &mtime];
+    let made = ["--create", "--use-compress-program=gzip --best --no-name", "--file"];
+    let mut tar = program("tar", same.iter().chain(&made), folder);
+    run_program(tar.arg(&archive).arg(&name))?;
+    fs::remove_dir_all(folder.join(&name))?;
+    Ok(archive)
+}
+
+/// The one package of a kind in a folder.
+fn only(folder: &Path, ending: &str) -> Result<PathBuf> {
     let entries = fs::read_dir(folder).with_context(|| format!("failed to list {}", folder.display()))?;
     let mut packages = Vec::new();
     for entry in entries {
-        let entry = entry?;
-        let path = entry.path().to_string_lossy().into_owned();
-        if path.ends_with(".deb") {
-            packages.push((entry.metadata()?.modified()?, path));
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(ending) {
+            packages.push(path);
         }
     }
-    let newest =
-        packages.into_iter().max().with_context(|| format!("{} has no package", folder.display()))?;
-    Ok(newest.1)
+    ensure!(packages.len() == 1, "{} has {} packages", folder.display(), packages.len());
+    Ok(packages.remove(0))
 }
 
-/// Refuses a package that lacks a program, or whose program cannot be run.
-fn check(package: &str, root: &Path) -> Result<()> {
+/// Refuses a package that lacks a file, or whose program cannot be run.
+fn check(package: &Path, root: &Path) -> Result<()> {
+    let package = package.to_string_lossy();
     if !answers("dpkg-deb", &["--version"]) {
         eprintln!("dpkg-deb is missing: what {package} holds is not checked");
         return Ok(());
     }
-    let list = output(&mut program("dpkg-deb", ["--contents", package], root))?;
-    for held in HELD {
-        ensure!(holds(&list, held), "{package} does not hold the program {held}");
+    let list = output(&mut program("dpkg-deb", ["--contents", &package], root))?;
+    for held in PROGRAMS {
+        ensure!(holds(&list, "-rwxr-xr-x", held), "{package} does not hold the program {held}");
+    }
+    for held in FILES {
+        ensure!(holds(&list, "-rw-r--r--", held), "{package} does not hold {held}");
     }
     Ok(())
 }
 
-/// Whether a program is in a list of a package's files.
-fn holds(list: &str, program: &str) -> bool {
+/// Whether a file with these permissions is in a list of a package's files.
+fn holds(list: &str, permissions: &str, file: &str) -> bool {
     let is_it = |line: &str| {
         let path = line.split_whitespace().next_back().unwrap_or_default();
-        line.starts_with("-rwxr-xr-x") && path.trim_start_matches("./") == program
+        line.starts_with(permissions) && path.trim_start_matches("./") == file
     };
     list.lines().any(is_it)
 }
@@ -72,9 +117,10 @@ mod tests {
     fn program_must_be_in_the_list_and_be_one_that_can_be_run() {
         let line = |mode: &str, path: &str| format!("{mode} 0/0   2143872 2026-11-26 20:10 {path}\n");
         let keeper = "usr/bin/forge-keeper";
-        assert!(holds(&(line("drwxr-xr-x", "usr/bin") + &line("-rwxr-xr-x", keeper)), keeper));
-        assert!(holds(&line("-rwxr-xr-x", "./usr/bin/forge-keeper"), keeper));
-        assert!(!holds(&line("-rw-r--r--", keeper), keeper));
-        assert!(!holds(&line("-rwxr-xr-x", "usr/share/forge-keeper"), keeper));
+        let holds = |list: &str| holds(list, "-rwxr-xr-x", keeper);
+        assert!(holds(&(line("drwxr-xr-x", "usr/bin") + &line("-rwxr-xr-x", keeper))));
+        assert!(holds(&line("-rwxr-xr-x", "./usr/bin/forge-keeper")));
+        assert!(!holds(&line("-rw-r--r--", keeper)));
+        assert!(!holds(&line("-rwxr-xr-x", "usr/share/forge-keeper")));
     }
 }

@@ -24,6 +24,8 @@ pub struct Workspace {
 pub struct Package {
     /// Its name.
     pub name: String,
+    /// Its version.
+    pub version: String,
     /// Where its `Cargo.toml` is.
     pub manifest_path: PathBuf,
     /// What it depends on, of all kinds.
@@ -49,6 +51,11 @@ impl Workspace {
         let arguments = ["metadata", "--no-deps", "--format-version", "1"];
         let text = output(&mut program("cargo", arguments, Path::new(&manifest)))?;
         serde_json::from_str(&text).context("failed to read `cargo metadata`")
+    }
+
+    /// The version of Forge, which all its packages share.
+    pub fn version(&self) -> Result<&str> {
+        Ok(&self.packages.first().context("the workspace has no packages")?.version)
     }
 
     /// The UI's folder.

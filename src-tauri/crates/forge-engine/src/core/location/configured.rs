@@ -160,10 +160,11 @@ fn mount(mount: &ContainerMount) -> Mount {
     Mount { source: source.into(), target: target.into(), read_only: *read_only }
 }
 
-/// The keepers that can be sent: the one beside this program, which is for machines like this one.
+/// The keepers that can be sent: the one beside this program, which is for machines like this one, and those that were
+/// installed with it for other kinds.
 async fn keepers_of(world: &World) -> Result<Vec<KeeperProgram>> {
     let Place::Program(path) = world.inner.config.keeper.clone() else { return Ok(Vec::new()) };
-    let read = tokio::task::spawn_blocking(move || KeeperProgram::read(&path)).await;
+    let read = tokio::task::spawn_blocking(move || KeeperProgram::installed(&path)).await;
     let read = read.map_err(std::io::Error::other).and_then(|read| read.map_err(std::io::Error::other));
-    Ok(vec![read.map_err(EngineError::io("read the keeper's program"))?])
+    read.map_err(EngineError::io("read the keeper's program"))
 }
