@@ -28,7 +28,8 @@ async fn demo_from_empty_window_is_merged_by_pointer() -> Result<()> {
     window.end("newcomer-pointer", outcome).await
 }
 
-async fn with_the_pointer(window: &Window) -> Result<()> {
+/// From the empty window to merged work, by pointer.
+pub async fn with_the_pointer(window: &Window) -> Result<()> {
     let page = &window.page;
     page.press_named("button", "Try the demo").await?;
     page.find(&card_in("Todo", FRENCH)).await?;

@@ -8,6 +8,7 @@ mod closing;
 mod demo;
 mod fixture;
 mod inner_loop;
+mod installed;
 mod notifications;
 mod opening;
 mod process;

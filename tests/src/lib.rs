@@ -4,6 +4,7 @@
 
 pub mod asker;
 pub mod children;
+pub mod clean_root;
 pub mod display;
 pub mod drafter;
 pub mod notifications;

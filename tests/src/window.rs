@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-use crate::{children::start, display::Display, patience::until, webdriver::Session};
+use crate::{children::start, clean_root::CleanRoot, display::Display, patience::until, webdriver::Session};
 
 /// The program under test.
 const PROGRAM: &str = "forge-desktop";
@@ -49,6 +49,18 @@ impl Window {
     pub async fn open_on(display: Display, folder: TempDir) -> Result<Self> {
         let data_dir = folder.path().join("forge");
         let (driver, page) = drive(&display, &data_dir, &[], None).await?;
+        Ok(Self { page, display, data_dir, _driver: driver, _folder: folder })
+    }
+
+    /// Opens the window that is installed in a system, with the driver that is installed there.
+    ///
+    /// # Errors
+    /// When the driver or the window does not come up.
+    pub async fn open_installed(display: Display, folder: TempDir, system: &CleanRoot) -> Result<Self> {
+        let data_dir = folder.path().join("forge");
+        let driver = system.program(display.program("nsenter"), "WebKitWebDriver");
+        let program = Path::new("/usr/bin").join(PROGRAM);
+        let (driver, page) = drive_by(driver, &program, &display, &data_dir, &[]).await?;
         Ok(Self { page, display, data_dir, _driver: driver, _folder: folder })
     }
 
@@ -145,20 +157,31 @@ async fn drive(
     arguments: &[&str],
     path: Option<&Path>,
 ) -> Result<(Child, Session)> {
-    let logs = display.folder().join("logs");
-    let port = free_port()?;
     let mut driver = display.program("WebKitWebDriver");
-    driver
-        .args([format!("--port={port}"), "--host=127.0.0.1".to_owned()])
-        .env("TAURI_WEBVIEW_AUTOMATION", "true")
-        .env("FORGE_DATA_DIR", data_dir);
     if let Some(first) = path {
         let usual = std::env::var_os("PATH").unwrap_or_default();
         let all = std::iter::once(first.to_owned()).chain(std::env::split_paths(&usual));
         driver.env("PATH", std::env::join_paths(all)?);
     }
+    drive_by(driver, &forge_testkit::program(PROGRAM)?, display, data_dir, arguments).await
+}
+
+/// The same by a driver and a program of one's own.
+async fn drive_by(
+    mut driver: Command,
+    program: &Path,
+    display: &Display,
+    data_dir: &Path,
+    arguments: &[&str],
+) -> Result<(Child, Session)> {
+    let logs = display.folder().join("logs");
+    let port = free_port()?;
+    driver
+        .args([format!("--port={port}"), "--host=127.0.0.1".to_owned()])
+        .env("TAURI_WEBVIEW_AUTOMATION", "true")
+        .env("FORGE_DATA_DIR", data_dir);
     let driver = start(driver.stdout(fs::File::create(logs.join("app.log"))?), &logs.join("driver.log"))?;
-    let binary = tied_to_the_driver(display.folder())?;
+    let binary = tied_to_the_driver(display.folder(), program)?;
     let opened = Session::open(&format!("http://127.0.0.1:{port}"), &binary, arguments).await;
     let log = || fs::read_to_string(logs.join("driver.log")).unwrap_or_default();
     let page = opened.with_context(|| format!("failed to open the window; it said: {}", log()))?;
@@ -166,9 +189,8 @@ async fn drive(
 }
 
 /// A killed driver leaves the program running, so a wrapper ties the program to the driver.
-fn tied_to_the_driver(folder: &Path) -> Result<PathBuf> {
-    let path = folder.join("forge-desktop");
-    let program = forge_testkit::program(PROGRAM)?;
+fn tied_to_the_driver(folder: &Path, program: &Path) -> Result<PathBuf> {
+    let path = folder.join(PROGRAM);
     let script = format!("#!/bin/sh\nexec setpriv --pdeathsig KILL -- '{}' \"$@\"\n", program.display());
     fs::write(&path, script)?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;

@@ -70,10 +70,7 @@ impl Podman {
 
     fn start(is_rootless: bool) -> Result<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        ensure!(nix::unistd::Uid::effective().is_root(), "only root makes the image of containers");
-        for needed in ["/usr/bin/podman", "/usr/sbin/debootstrap", "/usr/bin/tar"] {
-            ensure!(Path::new(needed).exists(), "{needed} is missing");
-        }
+        ensure!(Path::new("/usr/bin/podman").exists(), "/usr/bin/podman is missing");
         if is_rootless {
             for needed in ["/usr/bin/newuidmap", "/etc/subuid", "/etc/subgid"] {
                 ensure!(Path::new(needed).exists(), "{needed} is missing");
@@ -82,14 +79,7 @@ impl Podman {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
         let kind = if is_rootless { "user" } else { "root" };
         let state = Path::new(CACHE).join(format!("{kind}-{}", boot.split('-').next().unwrap_or_default()));
-        fs::create_dir_all(CACHE)?;
-        fs::set_permissions(CACHE, fs::Permissions::from_mode(0o755))?;
-        let base = fs::File::create(Path::new(CACHE).join("base.lock"))?;
-        base.lock()?;
-        if !Path::new(BASE_TAR).exists() {
-            make_base(Path::new(BASE_TAR)).context("the image of containers cannot be made")?;
-        }
-        drop(base);
+        base()?;
         let lock = fs::File::create(Path::new(CACHE).join(format!("{kind}.lock")))?;
         lock.lock()?;
         let folder = tempfile::tempdir()?;
@@ -359,6 +349,25 @@ impl Drop for Podman {
             }
         }
     }
+}
+
+/// The archive of a Debian system with git and what it needs, which is made once.
+///
+/// # Errors
+/// Where it cannot be made.
+pub fn base() -> Result<PathBuf> {
+    ensure!(nix::unistd::Uid::effective().is_root(), "only root makes the image of containers");
+    for needed in ["/usr/sbin/debootstrap", "/usr/bin/tar"] {
+        ensure!(Path::new(needed).exists(), "{needed} is missing");
+    }
+    fs::create_dir_all(CACHE)?;
+    fs::set_permissions(CACHE, fs::Permissions::from_mode(0o755))?;
+    let lock = fs::File::create(Path::new(CACHE).join("base.lock"))?;
+    lock.lock()?;
+    if !Path::new(BASE_TAR).exists() {
+        make_base(Path::new(BASE_TAR)).context("the image of containers cannot be made")?;
+    }
+    Ok(BASE_TAR.into())
 }
 
 /// Makes the image's content: git and what it needs.

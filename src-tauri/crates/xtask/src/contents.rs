@@ -1,10 +1,7 @@
 //! What packages carry beside the window: the command line with its manual pages and completions, the keepers, and what a
 //! software centre shows. The bundler asks for it before it packs.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
 
@@ -23,14 +20,23 @@ const GATHERED: &str = "target/package";
 /// What a software centre shows, without its releases.
 const METAINFO: &str = "src-tauri/linux/dev.forge.desktop.metainfo.xml";
 
-/// Builds all of it into a folder, which is emptied first. It has the names that `tauri.conf.json` gives to the bundler.
-pub fn gather(workspace: &Workspace, folder: &Path) -> Result<()> {
+/// Builds all of it into a folder, which is emptied first. It has the names that `tauri.conf.json` gives to the bundler. Of
+/// the debug build it takes what is there.
+pub fn gather(workspace: &Workspace, folder: &Path, is_debug: bool) -> Result<()> {
     let folder = workspace.root.join(folder);
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("failed to empty {}", folder.display()))?;
     }
-    keeper::build(workspace, &folder)?;
-    let forge = command_line(workspace, &folder)?;
+    let forge = folder.join(COMMAND_LINE.1);
+    fs::create_dir_all(folder.join("keepers"))?;
+    if is_debug {
+        keeper::put(&workspace.built(keeper::KEEPER), &folder.join(keeper::KEEPER))?;
+        keeper::put(&workspace.built(COMMAND_LINE.1), &forge)?;
+    } else {
+        keeper::build(workspace, &folder)?;
+        build_command_line(workspace)?;
+        keeper::put(&workspace.released(COMMAND_LINE.1), &forge)?;
+    }
     pages(&forge, &folder)?;
     completions(&forge, &folder)?;
     metainfo(workspace, &folder)
@@ -59,14 +65,11 @@ pub fn put_together(workspace: &Workspace, prefix: &Path) -> Result<()> {
     keeper::put(&workspace.root.join("src-tauri/LICENSE"), &prefix.join(license))
 }
 
-fn command_line(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
+fn build_command_line(workspace: &Workspace) -> Result<()> {
     let (package, name) = COMMAND_LINE;
     // Beside the window, so that what both depend on has the same features and is built once.
     let arguments = ["build", "--release", "--package", "forge-desktop", "--package", package, "--bin", name];
-    run(&mut program("cargo", arguments, &workspace.root))?;
-    let place = folder.join(name);
-    keeper::put(&workspace.released(name), &place)?;
-    Ok(place)
+    run(&mut program("cargo", arguments, &workspace.root))
 }
 
 /// The manual pages of every command, compressed as distributions have them.

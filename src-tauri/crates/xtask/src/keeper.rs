@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Name of package and program.
-const KEEPER: &str = "forge-keeper";
+pub const KEEPER: &str = "forge-keeper";
 
 /// The kind of machine, beside the one that builds, whose keeper packages carry, too.
 const OTHER_KIND: (&str, &str) = ("aarch64", "aarch64-unknown-linux-musl");
@@ -24,7 +24,6 @@ pub fn build(workspace: &Workspace, folder: &Path) -> Result<()> {
     build_for(workspace, host, &[], &folder.join(KEEPER))?;
     let (kind, target) = OTHER_KIND;
     let place = folder.join("keepers").join(format!("{KEEPER}-{kind}"));
-    fs::create_dir_all(folder.join("keepers"))?;
     if host.starts_with(kind) {
         return Ok(());
     }

@@ -84,11 +84,18 @@ enum Task {
         seed: Option<u64>,
     },
     /// Build the packages: the window, the command line and the keepers.
-    Package,
+    Package {
+        /// Only the deb package, of the programs that the debug build left: for the test that installs it.
+        #[arg(long)]
+        debug: bool,
+    },
     /// Build what packages carry beside the window. The bundler asks for it.
     Contents {
         /// The folder that it is put into.
         folder: PathBuf,
+        /// Take the programs of the debug build.
+        #[arg(long)]
+        debug: bool,
     },
     /// Name a version in the change log and wherever else it is said, commit and tag.
     Release {
@@ -121,8 +128,11 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
             bench::run(&workspace, *rounds, only.as_deref()).map(|()| ExitCode::SUCCESS)
         }
         Task::Soak { minutes, seed } => soak::run(&workspace, *minutes, *seed).map(|()| ExitCode::SUCCESS),
-        Task::Package => package::run(&workspace).map(|()| ExitCode::SUCCESS),
-        Task::Contents { folder } => contents::gather(&workspace, folder).map(|()| ExitCode::SUCCESS),
+        Task::Package { debug: false } => package::run(&workspace).map(|()| ExitCode::SUCCESS),
+        Task::Package { debug: true } => package::of_debug(&workspace).map(|()| ExitCode::SUCCESS),
+        Task::Contents { folder, debug } => {
+            contents::gather(&workspace, folder, *debug).map(|()| ExitCode::SUCCESS)
+        }
         Task::Release { version } => changelog::release(&workspace, version).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -53,6 +53,20 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
+/// The deb package of the programs that `cargo build --workspace` left, for the test that installs one. Its size says
+/// nothing.
+pub fn of_debug(workspace: &Workspace) -> Result<()> {
+    let bundles = workspace.built("bundle");
+    if bundles.exists() {
+        fs::remove_dir_all(&bundles).with_context(|| format!("failed to empty {}", bundles.display()))?;
+    }
+    let tauri = workspace.ui().join("node_modules/.bin/tauri");
+    let contents = r#"{"build":{"beforeBundleCommand":"cargo xtask contents --debug target/package"}}"#;
+    let arguments = ["bundle", "--debug", "--bundles", "deb", "--config", contents];
+    run_program(&mut program(&tauri.to_string_lossy(), arguments, &workspace.root))?;
+    check(&only(&bundles.join("deb"), ".deb")?, &workspace.root)
+}
+
 /// The command line with its keepers, manual pages and completions, to be unpacked anywhere. The same bytes whenever it
 /// is made of the same files.
 fn archive(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 use crate::{
     codegen, dependencies,
     memory_folder::MemoryFolder,
+    package,
     program::{program, run as run_program},
     python,
     system::{self, Purpose},
@@ -40,6 +41,7 @@ const STAGES: &[Stage] = &[
     ("rust lints", |w| {
         cargo(w, &["clippy", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"])
     }),
+    ("package", package::of_debug),
     ("rust tests", rust_tests),
 ];
 

@@ -74,7 +74,7 @@ pub fn prepare(purpose: Purpose) -> Result<()> {
         let wanted: Vec<&str> = match purpose {
             Purpose::Run => TO_BUILD.to_vec(),
             Purpose::Package => [TO_BUILD, TO_PACKAGE].concat(),
-            Purpose::Test => [TO_BUILD, TO_TEST].concat(),
+            Purpose::Test => [TO_BUILD, TO_PACKAGE, TO_TEST].concat(),
         };
         install_missing(&wanted)?;
     } else {
