@@ -65,7 +65,7 @@ fn question(agents: usize, can_go_on: bool) -> (String, Option<&'static str>) {
 
 /// Asks what becomes of agents at work.
 pub fn ask_to_quit<R: Runtime>(app: &AppHandle<R>, agents: usize) {
-    let can_go_on = app.state::<Host>().own_now().is_some_and(|api| api.engine().can_leave());
+    let can_go_on = app.state::<Host>().own_now().is_some_and(|api| api.engine().computer().keeps_agents);
     let (text, keep) = question(agents, can_go_on);
     let handle = app.clone();
     let mut dialog = app.dialog().message(text);

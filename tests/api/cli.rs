@@ -60,7 +60,10 @@ fn bring_task_to_done(sandbox: &Folder) -> Result<()> {
     let second = sandbox.json(&["task", "create", "Nothing", "--depends-on", "1"])?;
     assert_eq!(second["depends_on"], json!([task["id"]]));
     assert_eq!(sandbox.json(&["task", "cancel", "2"])?["status"], "cancelled");
-    assert!(sandbox.run(&["doctor"])?.stdout.contains("ok   project Sample"));
+    let doctor = sandbox.run(&["doctor"])?;
+    for subject in ["project Sample", "database", "login shell", "keeper", "sandbox", "worktrees"] {
+        assert!(doctor.stdout.contains(&format!("ok   {subject}: ")), "{subject}: {doctor:?}");
+    }
     Ok(())
 }
 

@@ -55,6 +55,13 @@ async fn orphans_are_listed_with_branch_and_uncommitted_work() -> Result<()> {
     let (status, body) = fixture.refused("/workspaces/orphans/reclaim", json!({ "path": plain })).await?;
     assert_eq!((status, body["code"].as_str()), (409, Some("not_an_orphan")), "nothing could keep its files");
     assert!(plain.join("notes").exists());
+
+    let doctor = fixture.engine.get("/doctor").await?;
+    let findings = doctor["findings"].as_array().into_iter().flatten();
+    let worktrees = findings.into_iter().find(|finding| finding["subject"] == "worktrees").cloned();
+    let worktrees = worktrees.unwrap_or_default();
+    assert_eq!((&doctor["ok"], &worktrees["ok"]), (&json!(false), &json!(false)), "{doctor:#}");
+    assert!(worktrees["detail"].to_string().contains("2 folders without a task"), "{worktrees:#}");
     Ok(())
 }
 

@@ -60,6 +60,7 @@ mod workspace;
 
 pub(crate) use crate::core::world::World;
 pub use crate::core::{
+    computer::{Computer, Examination},
     disk::{DiskSpace, StorageHealth},
     fleet::placement::{Candidate, Today, WaitFor, fitness, waiting},
     guarded::guarded,
@@ -78,7 +79,7 @@ pub use cost::{CostCsvPage, CostPage};
 pub use error::StartError;
 pub use error::{ConflictCode, EngineError, Panic, StorageFailure, Untrusted};
 pub use forge_agents::{AgentError, Detected};
-pub use forge_exec::is_out_of_files;
+pub use forge_exec::{SandboxSupport, is_out_of_files};
 pub use forge_git::{DiffPage, GitError};
 pub use forge_keeper::Place as KeeperPlace;
 pub use forge_store::{OpenError, backups::BackupError};

@@ -1,13 +1,15 @@
 //! What this Forge is, whether it is well, and the demo project.
 
-use forge_engine::{DiskSpace, NewAgent, NewProject, NewTask, StorageStatus};
+use forge_engine::{Computer, DiskSpace, NewAgent, NewProject, NewTask, SandboxSupport, StorageStatus};
 use forge_model::actor::Actor;
 use forge_model::agent::AdapterKind;
 use forge_model::ids::AgentId;
 use forge_model::inner_loop::{Strategy, TaskRace};
+use forge_model::machine::{Machine, MachineContact};
 use forge_model::project::Project;
 use forge_model::review::ReviewConfig;
-use forge_model::storage::is_low;
+use forge_model::storage::{StorageTrouble, is_low};
+use forge_model::workspace::OrphanFolder;
 use serde_json::json;
 
 use super::{Empty, answer, holder};
@@ -46,7 +48,7 @@ answer! {
 }
 
 fn git_version(api: &Api) -> String {
-    let (major, minor, patch) = api.engine().git_version();
+    let (major, minor, patch) = api.engine().computer().git_version;
     format!("{major}.{minor}.{patch}")
 }
 
@@ -58,8 +60,20 @@ pub(crate) async fn meta(api: Api, _: Actor, _: Empty) -> Result<Meta, ApiError>
     })
 }
 
-fn database(storage: &StorageStatus) -> DoctorFinding {
+fn good(subject: &str, detail: String) -> DoctorFinding {
+    DoctorFinding { subject: subject.to_owned(), ok: true, detail, remedy: None }
+}
+
+fn bad(subject: &str, detail: String, remedy: &str) -> DoctorFinding {
+    DoctorFinding { subject: subject.to_owned(), ok: false, detail, remedy: Some(remedy.to_owned()) }
+}
+
+/// Whether writes succeed, and whether all that was written is whole.
+fn database(storage: &StorageStatus, damage: Option<&String>) -> DoctorFinding {
     let failure = storage.health.failure.as_ref();
+    if let (None, Some(damage)) = (failure, damage) {
+        return bad("database", damage.clone(), StorageTrouble::Damaged.remedy());
+    }
     DoctorFinding {
         subject: "database".to_owned(),
         ok: failure.is_none(),
@@ -112,43 +126,101 @@ fn restore(storage: &StorageStatus) -> Option<DoctorFinding> {
     Some(DoctorFinding { subject: "restore".to_owned(), ok: false, detail, remedy: Some(remedy) })
 }
 
+/// Whether agents outlive the engine.
+fn keeper(computer: Computer) -> DoctorFinding {
+    if computer.keeps_agents {
+        return good("keeper", "agents keep running when Forge quits".to_owned());
+    }
+    bad(
+        "keeper",
+        "missing: agents stop when Forge quits".to_owned(),
+        "Put `forge-keeper` into the folder of this program, as the packages do.",
+    )
+}
+
+/// What the kernel can confine. A kernel that cannot is no fault that somebody can mend here.
+fn sandbox(support: SandboxSupport) -> DoctorFinding {
+    let detail = match support {
+        SandboxSupport { files: true, network: true, abi } => format!("files and TCP ports (Landlock {abi})"),
+        SandboxSupport { files: true, network: false, abi } => {
+            format!("files, but not TCP ports, which need Linux 6.7 (Landlock {abi})")
+        }
+        SandboxSupport { files: false, .. } => {
+            "not available: agents, checks and hooks can write what you can. It needs Linux 6.2 or newer"
+                .to_owned()
+        }
+    };
+    good("sandbox", detail)
+}
+
+fn login_shell(login: &Result<usize, String>) -> DoctorFinding {
+    const REMEDY: &str = "Correct the profile of your login shell. Until then programs are found on the PATH that Forge was \
+                          started with.";
+    match login {
+        Ok(variables) => good("login shell", format!("{variables} variables")),
+        Err(reason) => bad("login shell", reason.clone(), REMEDY),
+    }
+}
+
+/// A machine that nobody has asked yet is not asked for this: `forge machine test` does.
+fn machine(machine: &Machine) -> DoctorFinding {
+    let subject = format!("machine {}", machine.name);
+    match (&machine.contact_error, machine.contact) {
+        (Some(fault), MachineContact::Unreachable) => bad(&subject, fault.message.clone(), &fault.remedy),
+        (_, MachineContact::Unreachable) => {
+            let remedy = format!("Run `forge machine test {}` to see why.", machine.name);
+            bad(&subject, "unreachable".to_owned(), &remedy)
+        }
+        (_, MachineContact::Live) => good(&subject, "connected".to_owned()),
+        (_, MachineContact::Unknown) => good(&subject, "not used since Forge started".to_owned()),
+    }
+}
+
+/// Folders among the worktrees that no task has. They may hold work.
+fn orphans(found: &[OrphanFolder]) -> DoctorFinding {
+    const MIB: u64 = 1024 * 1024;
+    let Some(first) = found.first() else { return good("worktrees", "no folders without a task".to_owned()) };
+    let mib = found.iter().map(|folder| folder.bytes).sum::<u64>() / MIB;
+    let detail = format!("{} folders without a task, {mib} MiB, such as {}", found.len(), first.path);
+    let remedy = "See them with `forge workspace orphans`. `forge workspace adopt` makes a task of one, `forge workspace \
+                  reclaim` backs up what only it has and removes it.";
+    bad("worktrees", detail, remedy)
+}
+
 pub(crate) async fn doctor(api: Api, _: Actor, _: Empty) -> Result<Doctor, ApiError> {
     let engine = api.engine();
-    let good = |subject: &str, detail: String| DoctorFinding {
-        subject: subject.to_owned(),
-        ok: true,
-        detail,
-        remedy: None,
-    };
+    let examined = engine.examine().await?;
     let storage = engine.storage_status().await?;
     let mut findings = vec![
         good("git", git_version(&api)),
         good("data folder", engine.data_dir().to_string_lossy().into_owned()),
-        database(&storage),
+        database(&storage, examined.damage.as_ref()),
         disk(storage.space),
         backups(&api).await?,
+        login_shell(&examined.login),
+        keeper(engine.computer()),
+        sandbox(engine.computer().sandbox),
+        orphans(&engine.orphans().await?),
     ];
     findings.extend(restore(&storage));
     for project in engine.projects().await? {
         let there = engine.has_repository(&project.id).await?;
-        findings.push(DoctorFinding {
-            subject: format!("project {}", project.name),
-            ok: there,
-            detail: project.repo_path,
-            remedy: (!there)
-                .then(|| "The repository is missing. Put it back, or remove the project.".to_owned()),
+        let subject = format!("project {}", project.name);
+        findings.push(match there {
+            true => good(&subject, project.repo_path),
+            false => bad(
+                &subject,
+                project.repo_path,
+                "The repository is missing. Put it back, or remove the project.",
+            ),
         });
     }
+    findings.extend(engine.machines().await?.iter().map(machine));
     for agent in engine.agents().await? {
         let subject = format!("agent {}", agent.name);
         findings.push(match engine.detect_agent(&agent.id).await? {
             Ok(found) => good(&subject, found.program.to_string_lossy().into_owned()),
-            Err(error) => DoctorFinding {
-                subject,
-                ok: false,
-                detail: error.to_string(),
-                remedy: Some(error.remedy().to_owned()),
-            },
+            Err(error) => bad(&subject, error.to_string(), error.remedy()),
         });
     }
     Ok(Doctor { ok: findings.iter().all(|finding| finding.ok), findings })

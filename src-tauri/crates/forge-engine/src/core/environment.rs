@@ -10,7 +10,7 @@ use std::{
 };
 
 use forge_agents::{AgentError, LogWriter, ProbeFolder, adapter};
-use forge_exec::{LoginShell, Variables};
+use forge_exec::{LoginError, LoginShell, Variables};
 use forge_git::REPOSITORY_VARIABLES;
 use forge_model::agent::{AdapterKind, Agent, Profile};
 use forge_model::environment::{EnvironmentPolicy, Inherited, ShellMode};
@@ -260,13 +260,28 @@ async fn learn_login_shell(world: &World, shell: &LoginShell) {
     }
 }
 
+/// How many variables the profile of the user's login shell exports.
+///
+/// # Errors
+/// Why it could not be read.
+pub(crate) async fn read_login(world: &World) -> std::result::Result<usize, String> {
+    match taken_of_login(world).await {
+        Some(taken) => taken.map(|variables| variables.len()).map_err(|error| error.to_string()),
+        None => Err("Forge is stopping".to_owned()),
+    }
+}
+
+/// What the profile of the user's login shell makes of the environment; none when the engine ends meanwhile.
+async fn taken_of_login(world: &World) -> Option<std::result::Result<Arc<Variables>, LoginError>> {
+    tokio::select! {
+        taken = world.inner.logins.get(&world.inner.login_shell) => Some(taken),
+        () = world.inner.shutdown.cancelled() => None,
+    }
+}
+
 /// What the user's login shell sets up; none when it is not known.
 async fn login_variables(world: &World) -> Option<Arc<Variables>> {
-    let taken = tokio::select! {
-        taken = world.inner.logins.get(&world.inner.login_shell) => taken,
-        () = world.inner.shutdown.cancelled() => return None,
-    };
-    match taken {
+    match taken_of_login(world).await? {
         Ok(variables) => {
             super::redaction::learn_variables(world, &variables);
             Some(variables)

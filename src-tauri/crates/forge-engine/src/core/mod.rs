@@ -7,6 +7,7 @@ pub(crate) mod admission;
 pub(crate) mod again;
 pub(crate) mod app_settings;
 pub(crate) mod block_reason;
+pub(crate) mod computer;
 pub(crate) mod confinement;
 pub(crate) mod context;
 pub(crate) mod contexts;

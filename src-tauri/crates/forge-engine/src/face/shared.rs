@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::{
-    Engine, EngineConfig, core,
+    Computer, Engine, EngineConfig, Examination, core,
     error::{Result, StartError},
     run,
     start::{self, Runs},
@@ -37,10 +37,18 @@ impl Engine {
         start::stop(&self.world, Runs::GoOn).await;
     }
 
-    /// Whether agents can go on without an engine: not where the keeper's program is missing.
+    /// What this engine found on this computer.
     #[must_use]
-    pub fn can_leave(&self) -> bool {
-        self.world.keeper().outlives_engine()
+    pub fn computer(&self) -> Computer {
+        core::computer::computer(&self.world)
+    }
+
+    /// Reads the whole database and the profile of the login shell, and says what is wrong with them.
+    ///
+    /// # Errors
+    /// When the database cannot be read for another reason than damage.
+    pub async fn examine(&self) -> Result<Examination> {
+        core::computer::examine(&self.world).await
     }
 
     /// Tells other programs where this engine can be reached.
@@ -56,12 +64,6 @@ impl Engine {
     pub fn work_on(&self, task: &TaskId) {
         core::workers::work_on(&self.world, task);
         run::adopted::adopt_named_later(&self.world, task);
-    }
-
-    /// The version of the git program in use.
-    #[must_use]
-    pub fn git_version(&self) -> (u32, u32, u32) {
-        self.world.git().version()
     }
 
     /// Follows the number of the last event that is committed.
