@@ -31,8 +31,9 @@ use std::{
     process::ExitCode,
 };
 
+use forge_engine::EngineLog;
 use tauri::{App, AppHandle, Builder, Manager as _, RunEvent, Runtime, WindowEvent, Wry};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 use crate::arguments::Arguments;
 
@@ -68,8 +69,11 @@ fn open() -> Result<(), Box<dyn Error>> {
         );
     }
     locale::ensure().map_err(|error| format!("Could not set a language: {error}"))?;
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let wanted = || EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(LOG_DEFAULT));
+    let shows = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(wanted());
+    let keeps =
+        tracing_subscriber::fmt::layer().with_writer(|| EngineLog).with_ansi(false).with_filter(wanted());
+    tracing_subscriber::registry().with(shows).with(keeps).init();
 
     let app = build().map_err(|error| format!("Could not open the window: {error}"))?;
     app.run(|app, event| follow(app, &event));

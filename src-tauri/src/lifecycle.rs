@@ -8,7 +8,8 @@ use std::{
 
 use forge_api::Api;
 use forge_engine::{
-    Engine, EngineConfig, InstanceError, KeeperPlace, OpenError, StartError, data_folder, needs_restore,
+    Engine, EngineConfig, EngineLog, InstanceError, KeeperPlace, OpenError, StartError, data_folder,
+    needs_restore,
 };
 use forge_model::storage::Backup;
 use forge_server::{Running, ServeError, ServeOptions};
@@ -118,7 +119,10 @@ async fn start<R: Runtime>(app: &AppHandle<R>) -> Result<Api, LaunchError> {
     let config = EngineConfig { keeper: KeeperPlace::beside(&own_program), ..config };
     let engine = Engine::start(config)
         .await
-        .map_err(|source| LaunchError::Engine { data_dir, source: Box::new(source) })?;
+        .map_err(|source| LaunchError::Engine { data_dir: data_dir.clone(), source: Box::new(source) })?;
+    if let Err(error) = EngineLog::open(&data_dir) {
+        tracing::warn!(%error, "cannot write the log to {}", data_dir.display());
+    }
     let api = Api::new(engine.clone(), own_program);
     let server = serve(&api).await;
     *app.state::<Lifetime>().open.lock().unwrap_or_else(PoisonError::into_inner) = Some((engine, server));

@@ -51,9 +51,9 @@ use crate::{
     call::Call,
     ops::{
         Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
-        executions, fixes, folders, hooks, knowledge, machines, merges, notifications, projects, races,
-        reviews, services, settings, storage, system, tasks, teaching, terminals, trust, validate, workflows,
-        workspaces,
+        diagnostics, executions, fixes, folders, hooks, knowledge, machines, merges, notifications, projects,
+        races, reviews, services, settings, storage, system, tasks, teaching, terminals, trust, validate,
+        workflows, workspaces,
     },
 };
 
@@ -125,6 +125,7 @@ fn again<T: serde::Serialize + serde::de::DeserializeOwned>(
 table! {
     Meta(Empty) -> system::Meta = ("meta", Get, "/meta", "Version and data folder of this Forge, and the git version it uses.", system::meta).provides(&["meta"]);
     Doctor(Empty) -> system::Doctor = ("doctor", Get, "/doctor", "Checks this machine for problems.", system::doctor).provides(&["agents", "projects"]);
+    Diagnostics(Empty) -> diagnostics::Diagnostics = ("diagnostics", Get, "/diagnostics", "Collects what helps to find a fault, without secrets, titles, prompts and diffs.", diagnostics::get).provides(&["agents", "projects"]);
     DemoCreate(Empty) -> Project = ("demo_create", Post, "/demo", "Creates a sample repository with a project, an agent and tasks.", system::demo_create).created();
     DoorsGet(Empty) -> access::Doors = ("doors_get", Get, "/doors", "How other programs reach this Forge, with the configuration for each of them.", access::get).provides(&["meta"]);
     DoorsUpdate(access::UpdateDoors) -> access::Doors = ("doors_update", Patch, "/doors", "Turns MCP on or off.", access::update);

@@ -6,6 +6,7 @@ pub mod attachments;
 pub mod changes;
 pub mod comments;
 pub mod costs;
+pub mod diagnostics;
 pub mod executions;
 pub mod fixes;
 pub mod folders;

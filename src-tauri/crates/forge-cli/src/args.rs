@@ -114,6 +114,8 @@ pub(crate) enum Command {
     Settings(Settings),
     /// Check this machine for problems
     Doctor,
+    /// Print what helps to find a fault: checks, settings and the engine's log, without secrets, prompts and diffs
+    Diagnostics,
     /// Call any API operation; without one, list all
     Api(ApiCall),
     /// Print the completion script for a shell
@@ -253,6 +255,7 @@ impl Command {
             | Self::Machine(_)
             | Self::Settings(_)
             | Self::Doctor
+            | Self::Diagnostics
             | Self::Api(_) => true,
             // What is checked are files, and where they are is not known there.
             Self::Validate(_)
@@ -292,6 +295,7 @@ impl Command {
             | Self::Backup(_)
             | Self::Settings(_)
             | Self::Doctor
+            | Self::Diagnostics
             | Self::Api(_)
             | Self::Completions { .. }
             | Self::Man { .. } => Work::Nothing,
@@ -353,6 +357,9 @@ pub(crate) struct Serve {
     /// Do not serve the Model Context Protocol at /mcp
     #[arg(long)]
     pub(crate) no_mcp: bool,
+    /// Print only errors; `forge.log` in the data folder has the whole log
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

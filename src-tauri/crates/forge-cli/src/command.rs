@@ -34,7 +34,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use forge_api::{
     Call as _,
-    operations::{Doctor, Validate},
+    operations::{Diagnostics, Doctor, Validate},
     ops::Empty,
 };
 use forge_engine::{Observer, Work};
@@ -139,6 +139,7 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
                 report => report,
             }
         }
+        Command::Diagnostics => through(common, observer, work, async |at| diagnostics(at).await).await,
         Command::Api(ApiCall { operation: None, .. }) => Ok(Some(api::list())),
         Command::Api(ApiCall { operation: Some(operation), input, task }) => {
             let checks = operation == Validate::NAME;
@@ -149,6 +150,12 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         Command::Completions { shell } => Ok(Some(manual::completions(shell))),
         Command::Man { out } => manual::pages(out.as_deref()).map(Some),
     }
+}
+
+async fn diagnostics(at: &At) -> Result<Answer, CliError> {
+    let report = at.call(Diagnostics, Empty {}).await?;
+    let text = report.text.trim_end().to_owned();
+    Ok(Answer::new(report.json, text))
 }
 
 async fn doctor(at: &At) -> Result<Answer, CliError> {

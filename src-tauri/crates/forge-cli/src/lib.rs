@@ -32,17 +32,19 @@ mod words;
 use std::{ffi::OsString, io::IsTerminal as _, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::Parser as _;
-use forge_engine::Observer;
-use tracing_subscriber::EnvFilter;
+use forge_engine::{EngineLog, Observer};
+use tracing_subscriber::{EnvFilter, Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 use crate::{
     answer::{Answer, put, say},
-    args::Cli,
+    args::{Cli, Command},
     error::CliError,
 };
 
 /// Says which log lines are wanted, as `tracing` directives.
 const LOG_VARIABLE: &str = "FORGE_LOG";
+/// What an engine that lasts logs, unless something else is wanted.
+const LASTING: &str = "warn,forge_engine=info,forge_server=info,forge_cli=info";
 /// How long the program waits for threads that will not end.
 const LAST_THREADS: Duration = Duration::from_millis(500);
 
@@ -68,7 +70,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, observer: Option<Arc<d
             return ExitCode::from(error::USAGE);
         }
     };
-    log_to_stderr(cli.command.serves());
+    write_log(&cli.command);
     let json = cli.common.json;
     match start(cli, observer) {
         Ok(answer) => print(&answer, json),
@@ -101,12 +103,22 @@ fn start(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result<Option<Answer>
     result
 }
 
-fn log_to_stderr(serves: bool) {
-    let default = if serves { "warn,forge_engine=info,forge_server=info,forge_cli=info" } else { "error" };
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(default));
+/// Has the program's log written to standard error, and that of an engine that lasts to its data folder, too.
+fn write_log(command: &Command) {
+    let serves = command.serves();
+    let wanted = || {
+        let usual = if serves { LASTING } else { "error" };
+        EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(usual))
+    };
+    let is_quiet = matches!(command, Command::Serve(serve) if serve.quiet);
+    let shows = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_filter(if is_quiet { EnvFilter::new("error") } else { wanted() });
+    let keeps = tracing_subscriber::fmt::layer().with_writer(|| EngineLog).with_ansi(false);
+    let keeps = serves.then(|| keeps.with_filter(wanted()));
     // Somebody who runs this program inside another one may have set a log up already; then that is used.
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let _ = log.with_ansi(std::io::stderr().is_terminal()).try_init();
+    let _ = tracing_subscriber::registry().with(shows).with(keeps).try_init();
 }
 
 fn print(answer: &Option<Answer>, json: bool) -> ExitCode {

@@ -111,6 +111,7 @@ pub use run::{
 pub use start::needs_restore;
 pub use storage::{
     data_folder,
+    engine_log::EngineLog,
     status::{BackupStanding, StorageStatus, StorageUsage},
 };
 #[cfg(feature = "validate")]

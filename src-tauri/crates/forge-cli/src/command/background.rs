@@ -63,7 +63,7 @@ async fn start(data_dir: &Path, socket: Option<PathBuf>) -> Result<Value, CliErr
     let mut log = fs::OpenOptions::new();
     let log = log.create(true).write(true).truncate(true).mode(0o600).open(&log_file).map_err(folder())?;
     let program = std::env::current_exe().map_err(CliError::io("find this program"))?;
-    let mut arguments: Vec<OsString> = vec!["serve".into(), "--port".into(), "0".into()];
+    let mut arguments: Vec<OsString> = vec!["serve".into(), "--quiet".into(), "--port".into(), "0".into()];
     arguments.extend(["--data-dir".into(), data_dir.into()]);
     let own = data_dir.join(SOCKET);
     let socket = socket.or_else(|| (own.as_os_str().len() <= MAX_SOCKET_PATH).then_some(own));

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use forge_engine::{Observer, Work, data_folder};
+use forge_engine::{EngineLog, Observer, Work, data_folder};
 use forge_server::{ServeError, ServeOptions, SocketListener};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -35,6 +35,9 @@ pub(crate) async fn run(
         api = connection::start_engine(data_dir.clone(), observer, Work::All) => api?,
         _ = signals.any() => return Ok(()),
     };
+    if let Err(error) = EngineLog::open(&data_dir) {
+        tracing::warn!(%error, "cannot write the log to {}", data_dir.display());
+    }
     let serve = ServeOptions {
         port: options.port,
         auth: !options.no_auth,

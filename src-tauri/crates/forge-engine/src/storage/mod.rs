@@ -3,6 +3,7 @@
 
 pub mod data_folder;
 pub(crate) mod database_backups;
+pub mod engine_log;
 pub(crate) mod old_logs;
 pub(crate) mod retention;
 pub(crate) mod status;
