@@ -90,7 +90,7 @@ pub(super) async fn record(
     workspace: &Workspace,
     (place, definition): (usize, &ServiceDefinition),
 ) -> Result<Result<Recorded, Service>> {
-    if services(world).is_going(&workspace.id) {
+    if core::going::is_going(world, &workspace.id) {
         let message = "the task's worktree is about to be removed";
         return Err(EngineError::conflict(ConflictCode::WorkspaceMissing, message));
     }

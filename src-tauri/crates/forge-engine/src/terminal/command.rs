@@ -49,7 +49,7 @@ pub(crate) async fn open(
     let size = size_of(columns, rows)?;
     let place = place_of(world, id).await?;
     let mut tx = world.store().write().await?;
-    if terminals(world).is_going(&place.workspace.id) {
+    if core::going::is_going(world, &place.workspace.id) {
         let message = "the task's worktree is about to be removed";
         return Err(EngineError::conflict(ConflictCode::WorkspaceMissing, message));
     }
