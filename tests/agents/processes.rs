@@ -1,7 +1,11 @@
 //! Every process that belongs to a folder, even one with a session or parent of its own, an empty environment, or
 //! another working directory.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::Path,
+};
 
 use anyhow::Result;
 
@@ -40,10 +44,7 @@ pub fn below(folder: &Path) -> Result<Vec<Process>> {
             continue;
         }
         // It may end while it is looked at.
-        let text = |name: &str| {
-            let bytes = fs::read(entry.path().join(name)).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).replace('\0', " ")
-        };
+        let text = |name: &str| at_once(&entry.path().join(name)).unwrap_or_default();
         let links_here = |path: &Path| fs::read_link(path).is_ok_and(|to| to.starts_with(&folder));
         let files = fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten();
         let command = text("cmdline");
@@ -60,4 +61,12 @@ pub fn below(folder: &Path) -> Result<Vec<Process>> {
         }
     }
     Ok(found)
+}
+
+/// What a file of `/proc` says in a single read, so that the text of a process that ends meanwhile is never cut short:
+/// reading it piece by piece gives its first bytes, then nothing.
+fn at_once(path: &Path) -> io::Result<String> {
+    let mut bytes = vec![0; 256 << 10];
+    let read = fs::File::open(path)?.read(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes[..read]).replace('\0', " "))
 }

@@ -89,11 +89,11 @@ async fn newcomer(window: &Window, far: &mut Far, service: &mut NotificationServ
     ensure!(!window.data_dir().exists(), "an engine of this computer was started");
 
     // A project of a folder there.
-    page.press_named("button", "Add repository").await?;
+    page.press_named("button", "Add project").await?;
     page.press_named("button", "Choose").await?;
     page.press_named("button", "code").await?;
     page.press_named("button", "shop").await?;
-    page.press_named("button", "Add project").await?;
+    page.click_on("[role=dialog] footer button[data-variant=primary]").await?;
     page.find_with_text("main", "No tasks yet").await?;
     let projects = window.call("project_list", json!({})).await?;
     let project = &projects["items"][0];

@@ -18,6 +18,7 @@ mod guards;
 mod hold;
 mod hooks;
 mod in_containers;
+mod in_kubernetes;
 mod in_slurm;
 mod knowledge;
 mod learning;

@@ -118,7 +118,7 @@ pub fn empty() -> Vec<Scene> {
         Scene::at("empty-agents", "#/agents"),
         Scene::at("empty-runs", "#/runs"),
         Scene::at("empty-workspaces", "#/workspaces"),
-        Scene::at("empty-add-project", "#/").acting(&open_named!("Add repository")),
+        Scene::at("empty-add-project", "#/").acting(&open_named!("Add project")),
         Scene::at("empty-new-agent", "#/agents").acting(&open_named!("Add first agent")),
         Scene::at("toast", "#/gallery").acting(&FAILING_TOAST),
         Scene::at("settings", "#/settings"),

@@ -1374,7 +1374,7 @@ export type CreateComment = {
 	text: string,
 };
 
-/**  A machine to add; with `ssh`, `container` or `slurm`. */
+/**  A machine to add; with `ssh`, `container`, `slurm` or `kubernetes`. */
 export type CreateMachine = {
 	/**  Name; unique. */
 	name: string,
@@ -1384,7 +1384,9 @@ export type CreateMachine = {
 	container?: ContainerConfig | null,
 	/**  What its jobs ask for, one for each task. */
 	slurm?: SlurmConfig | null,
-	/**  The folder of Forge there; `~/.forge` when absent. */
+	/**  What its Jobs of Kubernetes ask for, one for each task. */
+	kubernetes?: KubernetesConfig | null,
+	/**  The folder of Forge there; when absent `~/.forge`, and `/forge` in pods of Kubernetes. */
 	root?: string | null,
 	/**  What tasks ask for. */
 	labels?: string[] | null,
@@ -1525,6 +1527,17 @@ export type DecideReview = {
 export type Delay = {
 	/**  In seconds. */
 	seconds: number,
+};
+
+/**  A machine to remove. */
+export type DeleteMachine = {
+	/**  The machine, by its id or name. */
+	machine_id: MachineId,
+	/**
+	 *  Whether to leave jobs of tasks on its cluster that were not released, for when it cannot be reached any more:
+	 *  nobody deletes them then, and what they hold is lost. Refused with `in_use` otherwise.
+	 */
+	abandon_jobs?: boolean | null,
 };
 
 /**  A project to remove. */
@@ -2645,6 +2658,24 @@ export type KnownAgent = {
 	profiles: string[],
 };
 
+/**  What the Jobs of tasks ask for, and where they are created by `kubectl`. */
+export type KubernetesConfig = {
+	/**  The context of the configuration of `kubectl`; its current one when absent. */
+	context?: string | null,
+	/**  The absolute path of that configuration; as `kubectl` decides when absent. */
+	kubeconfig?: string | null,
+	/**  The namespace. */
+	namespace: string,
+	/**  The image of the pods, which has `sh` and git. */
+	image: string,
+	/**  The service account of the pods. Without one, they see no credential of the cluster. */
+	service_account?: string | null,
+	/**  What each pod asks for, and may take at most, by resource: `{"cpu": "500m", "memory": "2Gi"}`. */
+	resources?: { [key in string]: string },
+	/**  Which taints of nodes the pods tolerate: `key:Effect`, or `key=value:Effect`. */
+	tolerations?: string[],
+};
+
 /**  A layer of a prompt. The text of all of them, one after the other, is the prompt. */
 export type Layer = {
 	/**  What it is. */
@@ -3002,9 +3033,11 @@ export type Machine = {
 	container?: ContainerConfig | null,
 	/**  What its jobs ask for; of a machine of that kind alone. */
 	slurm?: SlurmConfig | null,
+	/**  What its Jobs ask for; of a machine of that kind alone. */
+	kubernetes?: KubernetesConfig | null,
 	/**
-	 *  The folder of Forge there; `~/` is the home folder there. Of a cluster, the nodes share it with the computer that
-	 *  submits jobs.
+	 *  The folder of Forge there; `~/` is the home folder there. Of a cluster of Slurm, the nodes share it with the
+	 *  computer that submits jobs. Of Kubernetes, an empty volume is mounted there.
 	 */
 	root: string,
 	/**  What tasks ask for: `gpu`, `arm`. */
@@ -3076,7 +3109,9 @@ export type MachineKind =
 /**  Containers of this computer, one for each task, by podman or docker. */
 "container" | 
 /**  Jobs of a cluster of Slurm, one for each task. */
-"slurm";
+"slurm" | 
+/**  Jobs in a namespace of Kubernetes, one for each task, by `kubectl`. */
+"kubernetes";
 
 /**  A machine by its id or name. */
 export type MachinePath = {
@@ -4108,6 +4143,14 @@ export type Recommendation =
 "RETRY" | 
 /**  Trying again gets nowhere: ask somebody else. */
 "ESCALATE";
+
+/**  A machine was removed. */
+export type RemovedMachine = {
+	/**  Always true. */
+	done: boolean,
+	/**  The jobs of tasks that are left on its cluster, as it calls them. */
+	jobs_left: string[],
+};
 
 /**  What `.forge.json` of the default branch says, as last read. */
 export type RepositoryConfig = {
@@ -5554,6 +5597,8 @@ export type UpdateMachine = {
 	container?: ContainerConfig | null,
 	/**  What its jobs ask for. A job that was submitted keeps what it asked for. */
 	slurm?: SlurmConfig | null,
+	/**  What its Jobs of Kubernetes ask for. One that was created keeps what it asked for. */
+	kubernetes?: KubernetesConfig | null,
 	/**  The folder of Forge there. */
 	root?: string | null,
 	/**  What tasks ask for. */
@@ -6124,7 +6169,7 @@ export interface Operations {
   knowledge_dismiss: { input: LessonPath; output: LessonView };
   /** All machines, by name. */
   machine_list: { input: Empty; output: Page<Machine> };
-  /** Adds a machine: one that is reached by ssh, containers, or a cluster of Slurm. */
+  /** Adds a machine: one that is reached by ssh, containers, a cluster of Slurm, or a namespace of Kubernetes. */
   machine_create: { input: CreateMachine; output: Machine };
   /** Hosts of the SSH configuration, which can be added as machines. */
   machine_hosts: { input: Empty; output: Page<SshHost> };
@@ -6132,8 +6177,8 @@ export interface Operations {
   machine_get: { input: MachinePath; output: Machine };
   /** Changes a machine. */
   machine_update: { input: UpdateMachine; output: Machine };
-  /** Removes a machine that has no worktrees of tasks; what else is on it stays. */
-  machine_delete: { input: MachinePath; output: Done };
+  /** Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`. */
+  machine_delete: { input: DeleteMachine; output: RemovedMachine };
   /** Tests a machine step by step, and brings Forge's program there. */
   machine_test: { input: MachinePath; output: MachineTest };
   /** All agent profiles, by name. */

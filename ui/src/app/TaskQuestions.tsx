@@ -18,17 +18,17 @@ export function TaskQuestions({ questions }: { questions: Questions }) {
         title={confirm?.label ?? ""}
         description={confirm?.why ?? ""}
         confirmLabel={confirm?.label ?? ""}
-        keepLabel={t("task.keep")}
+        keepLabel={t("task.keep", { count: 1 })}
         danger
         onConfirm={questions.onConfirm}
       />
       <AlertDialog
         open={isDeleting}
         onOpenChange={onOpenChange}
-        title={t("task.deleteTitle", { number: task.number })}
-        description={t("task.deleteHint")}
-        confirmLabel={t("task.delete")}
-        keepLabel={t("task.keep")}
+        title={t("task.deleteTitle", { count: 1, number: task.number })}
+        description={t("task.deleteHint", { count: 1 })}
+        confirmLabel={t("task.action.delete", { count: 1 })}
+        keepLabel={t("task.keep", { count: 1 })}
         danger
         onConfirm={questions.onDelete}
       />

@@ -1,11 +1,11 @@
-/** What holds on every page: its words come from the catalogue, and each of its controls has a name. */
+/** What holds on every page: its words come from the catalogue, and axe finds nothing in it. */
 import { act, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { showOverlay, type Overlay } from "#ui/store/overlays.ts";
 import { speakPseudo } from "#ui/test/pseudo.ts";
 import { openApp } from "#ui/test/renderApp.tsx";
 import { createSampleHost, type SampleHost } from "#ui/test/sampleHost.ts";
-import { namelessIn } from "#ui/test/violations.ts";
+import { violationsIn } from "#ui/test/violations.ts";
 import { pageScenes } from "#ui/test/scenes.ts";
 import { screens } from "./screens.tsx";
 // Loaded before the tests: as chunks they may take longer than a test has.
@@ -98,19 +98,19 @@ const idle = () =>
   });
 
 it.each(pageScenes.map((scene) => [scene.name, scene] as const))(
-  "%s: words of the catalogue, names of controls",
+  "%s: words of the catalogue, nothing that axe finds",
   async (_, scene) => {
     const host = createSampleHost(scene.sample, 30);
     const heard = listenTo(host);
     openApp(host, scene.hash);
     await idle();
     expect(foreignWords(heard())).toEqual([]);
-    expect(await namelessIn(document.body)).toEqual([]);
+    expect(await violationsIn(document.body)).toEqual([]);
   },
 );
 
 it.each<Overlay>(["palette", "shortcuts", "newTask", "addProject", "connect", "notifications"])(
-  "%s: words of the catalogue, names of controls",
+  "%s: words of the catalogue, nothing that axe finds",
   async (overlay) => {
     const host = createSampleHost(null, 30);
     const heard = listenTo(host);
@@ -120,7 +120,7 @@ it.each<Overlay>(["palette", "shortcuts", "newTask", "addProject", "connect", "n
     await screen.findByRole("dialog");
     await waitFor(() => expect(document.querySelector("[aria-busy='true']")).toBeNull());
     expect(foreignWords(heard())).toEqual([]);
-    expect(await namelessIn(document.body)).toEqual([]);
+    expect(await violationsIn(document.body)).toEqual([]);
   },
 );
 

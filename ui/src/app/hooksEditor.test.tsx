@@ -45,7 +45,7 @@ const save = () => userEvent.click(screen.getByRole("button", { name: /^Save/ })
 it("lets a script block before work, and nowhere else", async () => {
   openApp(createSampleHost(), page);
   const before = await event(/^Before work/);
-  await userEvent.click(within(before).getByRole("button", { name: /: npm ci, blocking$/ }));
+  await userEvent.click(within(before).getByRole("button", { name: /: npm ci blocking$/ }));
   expect(
     within(before).getByRole("switch", { name: "Blocking" }).getAttribute("aria-checked"),
   ).toBe("true");
@@ -165,12 +165,12 @@ it("moves a hook by keys, and the focus with it", async () => {
   openApp(createSampleHost(), page);
   const before = await event(/^Before work/);
   within(before)
-    .getByRole("button", { name: /: npm ci, blocking$/ })
+    .getByRole("button", { name: /: npm ci blocking$/ })
     .focus();
   await userEvent.keyboard("{Alt>}{ArrowDown}{/Alt}");
   await waitFor(() =>
     expect(document.activeElement?.getAttribute("aria-label")).toBe(
-      "Before work, hook 2: npm ci, blocking",
+      "Before work, hook 2: npm ci blocking",
     ),
   );
 });
@@ -261,7 +261,7 @@ it("shows the same draft as text", async () => {
   openApp(createSampleHost(), page);
   const before = await event(/^Before work/);
   // Whoever hears the line is told what its badge shows.
-  await userEvent.click(within(before).getByRole("button", { name: /: npm ci, blocking$/ }));
+  await userEvent.click(within(before).getByRole("button", { name: /: npm ci blocking$/ }));
   await userEvent.click(within(before).getByRole("switch", { name: "Blocking" }));
   await within(before).findByRole("button", { name: /: npm ci$/ });
   await userEvent.click(screen.getByRole("radio", { name: "JSON" }));

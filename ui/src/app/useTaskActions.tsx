@@ -2,7 +2,7 @@
  * What can be done to a task, as data: the one definition for its panel, its card, the palette and Attention. Questions
  * that come before a deed are `TaskQuestions`, over the same data.
  */
-import { ArrowRightLeft, Ban, Copy, Pause, Play, StepForward, Square, Trash2 } from "lucide-react";
+import { Ban, Pause, Play, StepForward, UserRound, UserRoundX } from "lucide-react";
 import { useState } from "react";
 import { useOp } from "#ui/api/client.ts";
 import type {
@@ -14,12 +14,13 @@ import type {
   Verb,
   WorkflowView,
 } from "#ui/api/generated.ts";
-import { placeEntries } from "#ui/app/PlaceButtons.tsx";
+import { openInEditor, placeEntries } from "#ui/app/PlaceButtons.tsx";
+import { listActions, type ListedAction } from "#ui/app/taskActionList.tsx";
 import { leavesWork, mergingState } from "#ui/domain/closing/closing.ts";
 import type { CloseQuestionProps } from "#ui/domain/closing/CloseQuestion.tsx";
-import { offerMoveBack } from "#ui/domain/undo/acts.ts";
-import { isClosed, movesFrom, stateOf } from "#ui/domain/steps.ts";
-import { copyLinks, isStartable, starterOf } from "#ui/domain/taskActions.ts";
+import { offerMoveBack, offerRoleBack } from "#ui/domain/undo/acts.ts";
+import { movesFrom, stateOf } from "#ui/domain/steps.ts";
+import { copyLinks, isStartable, starterOf, type TaskActionId } from "#ui/domain/taskActions.ts";
 import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
@@ -43,7 +44,7 @@ export interface TaskActions {
   readonly starters: readonly MenuEntry[];
   readonly moves: readonly MenuEntry[];
   readonly menu: readonly MenuEntry[];
-  /** Those of the menu that are about this task alone, for a menu that also serves several. */
+  /** Those of the menu that no selection has, for a menu that also serves several. */
   readonly own: readonly MenuEntry[];
   readonly questions: Questions;
 }
@@ -98,9 +99,46 @@ function startersOf(agents: readonly Agent[], start: (holder: string) => void): 
   ];
 }
 
+/** Who can be given which role; each role has a list of its own where there are several. */
+function holdersOf(
+  view: WorkflowView | undefined,
+  agents: readonly Agent[],
+  give: (role: string, holder: string | null) => void,
+): MenuEntry[] {
+  const roles = view?.workflow.roles ?? [];
+  const lists = roles.map(({ name, display_name }): MenuEntry & { kind: "submenu" } => ({
+    kind: "submenu",
+    id: `assign:${name}`,
+    label: display_name,
+    entries: [
+      ...agents.map((agent) => ({
+        id: `assign:${name}:${agent.id}`,
+        label: agent.name,
+        icon: <Avatar name={agent.name} size={16} />,
+        ...(agent.paused ? { note: t("task.agentPaused") } : {}),
+        onSelect: () => give(name, agent.id),
+      })),
+      {
+        id: `assign:${name}:user`,
+        label: t("task.you"),
+        icon: <UserRound />,
+        onSelect: () => give(name, "user"),
+      },
+      {
+        id: `assign:${name}:`,
+        label: t("task.nobody"),
+        icon: <UserRoundX />,
+        onSelect: () => give(name, null),
+      },
+    ],
+  }));
+  return lists.length === 1 ? [...(lists[0]?.entries ?? [])] : lists;
+}
+
+/** Where else than in the editor its worktree can be opened. */
 function placesOf(task: Task, platform: Platform): MenuEntry[] {
   if (!task.workspace || task.workspace.status === "cleaned") return [];
-  return placeEntries(platform, task.workspace);
+  return placeEntries(platform, task.workspace).filter(({ id }) => id !== "editor");
 }
 
 function submenu(
@@ -155,6 +193,10 @@ function deedsOf(task: Task, { view, platform, run, onGone, ask }: Surroundings)
       await run("task_claim", { task_id: id, agent_id: holder, version: now });
     }
   };
+  const give = async (role: string, holder: string | null) => {
+    const done = await run("task_assign", { task_id: id, role, holder, version });
+    if (done) offerRoleBack(platform, [task], role, holder);
+  };
   const take = (verb: Verb) => run("task_action", { task_id: id, verb, version, wait: "none" });
   const offerBack = (answer: TaskAndReview | null, to: string) => {
     // A start that waits is taken back where it is told of.
@@ -166,6 +208,7 @@ function deedsOf(task: Task, { view, platform, run, onGone, ask }: Surroundings)
     offerBack(await run("task_transition", { task_id: id, to, version, wait: "none" }), to);
   return {
     start: (holder: string) => void claim(holder),
+    give: (role: string, holder: string | null) => void give(role, holder),
     stop: live ? () => void run("execution_stop", { execution_id: live.execution_id }) : null,
     take: (verb: Verb) => void take(verb),
     moveNow: (to: string) => void moveNow(to),
@@ -214,23 +257,26 @@ function questionsOf(task: Task, deeds: Deeds, { view, asked, ask }: Surrounding
   };
 }
 
-/** What ends a task, or takes it away. */
-function endsOf(task: Task, { view, ask }: Surroundings): MenuEntry[] {
+/** What ends a task. */
+function endsOf(task: Task, { ask }: Surroundings): MenuEntry[] {
   const { id } = task;
   const cancel = task.offers.find(({ verb }) => verb === "cancel");
-  const ending = (name: "cancel" | "delete", label: string, icon: React.ReactNode): MenuEntry[] => [
-    { kind: "separator", id: `ending:${name}` },
-    { id: name, label, icon, danger: true, onSelect: () => ask({ id, kind: name }) },
-  ];
-  return [
-    ...(cancel ? ending("cancel", cancel.label, <Ban />) : []),
-    // The engine deletes closed tasks alone.
-    ...(isClosed(task, view?.workflow) ? ending("delete", t("task.delete"), <Trash2 />) : []),
-  ];
+  if (!cancel) return [];
+  const onSelect = () => ask({ id, kind: "cancel" });
+  return [{ id: "cancel", label: cancel.label, icon: <Ban />, danger: true, onSelect }];
+}
+
+/** An action of the list as an entry of a menu; none where it cannot be done. */
+function entryOf(
+  { id, label, icon, danger, closed }: ListedAction,
+  deed: (() => void) | MenuEntry[],
+): MenuEntry[] {
+  if (Array.isArray(deed)) return submenu(id, label, icon, deed);
+  return closed === null ? [{ id, label, icon, danger, onSelect: deed }] : [];
 }
 
 function actionsOf(task: Task, around: Surroundings): TaskActions {
-  const { view, platform, agents } = around;
+  const { view, platform, agents, ask } = around;
   const deeds = deedsOf(task, around);
   const { start, stop } = deeds;
   const startable = isStartable(task, view);
@@ -240,6 +286,23 @@ function actionsOf(task: Task, around: Surroundings): TaskActions {
   const pauses = pausesOf(task, deeds.take);
   const places = placesOf(task, platform);
   const ends = endsOf(task, around);
+  const doing: Readonly<Record<TaskActionId, (() => void) | MenuEntry[]>> = {
+    start: () => worker !== null && start(worker),
+    stop: () => stop?.(),
+    move: moves,
+    assign: holdersOf(view, agents, deeds.give),
+    link: () => copyLinks([task]),
+    editor: () => openInEditor(platform, task.workspace),
+    delete: () => ask({ id: task.id, kind: "delete" }),
+  };
+  const listed = new Map(listActions([task], view).map((each) => [each.id, each]));
+  const entries = (...ids: TaskActionId[]) =>
+    ids.flatMap((id) => {
+      const action = listed.get(id);
+      return action ? entryOf(action, doing[id]) : [];
+    });
+  const startWith = submenu("startWith", t("task.startWith"), <Play />, starters);
+  const ending = [...ends, ...entries("delete")];
   return {
     main: stop
       ? { kind: "stop", run: stop }
@@ -249,17 +312,18 @@ function actionsOf(task: Task, around: Surroundings): TaskActions {
     starters,
     moves,
     menu: [
-      ...submenu("start", t("task.startWith"), <Play />, starters),
-      ...(stop ? [{ id: "stop", label: t("task.stop"), icon: <Square />, onSelect: stop }] : []),
+      ...entries("start"),
+      ...startWith,
+      ...entries("stop"),
       ...pauses,
-      ...submenu("move", t("task.moveTo"), <ArrowRightLeft />, moves),
+      ...entries("move", "assign"),
       { kind: "separator", id: "doing" },
+      ...entries("link", "editor"),
       ...places,
-      ...(places.length > 0 ? [{ kind: "separator" as const, id: "places" }] : []),
-      { id: "link", label: t("task.copyLink"), icon: <Copy />, onSelect: () => copyLinks([task]) },
-      ...ends,
+      ...(ending.length > 0 ? [{ kind: "separator" as const, id: "ending" }] : []),
+      ...ending,
     ],
-    own: [...pauses, ...places, ...ends],
+    own: [...startWith, ...pauses, ...places, ...ends],
     questions: questionsOf(task, deeds, around),
   };
 }

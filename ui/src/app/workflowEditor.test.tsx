@@ -40,7 +40,7 @@ function lacksColumn(state: string): WorkflowReport {
 }
 
 /** A state's column is emptied, in the form. */
-async function breakState(name = /^Review Gate/, state = "review") {
+async function breakState(name = /^Review Checkpoint/, state = "review") {
   const host = createSampleHost();
   const opened = openApp(host, `${page}&view=form`);
   await openState(name);
@@ -68,7 +68,7 @@ it("says what is wrong at the state in the graph", async () => {
   const title = await screen.findByTitle("Must not be empty.");
   expect(title.textContent).toContain("Review");
   expect(title.closest(".react-flow__node")?.getAttribute("aria-label")).toBe(
-    "Review, Gate, Reviewer, 1 problem",
+    "Review, Checkpoint, Reviewer, 1 problem",
   );
 });
 
@@ -97,7 +97,7 @@ it("leads from the list to the field", async () => {
 
 it("tells what a text lacks that is not JSON, and keeps it", async () => {
   openApp(createSampleHost(), `${page}&view=form`);
-  await screen.findByRole("button", { name: /^Review Gate/ });
+  await screen.findByRole("button", { name: /^Review Checkpoint/ });
   const key = "workflow:p1";
   act(() => {
     const draft = drafts.getState().drafts[key];
@@ -249,13 +249,13 @@ it("saves again by itself when only the project changed", async () => {
 
 it("starts from a preset, having said what changes", async () => {
   openApp(createSampleHost(), `${page}&view=form`);
-  await screen.findByRole("button", { name: /^Review Gate/ });
+  await screen.findByRole("button", { name: /^Review Checkpoint/ });
   await userEvent.click(screen.getByRole("button", { name: "More" }));
   await userEvent.click(await screen.findByRole("menuitem", { name: /Start from a preset/ }));
   const dialog = await screen.findByRole("dialog", { name: "Start from a preset" });
   await within(dialog).findByText("Adds Planning");
   await userEvent.click(within(dialog).getByRole("button", { name: "Use Plan first" }));
-  expect(await screen.findByRole("button", { name: /^Planning Gate/ })).toBeDefined();
+  expect(await screen.findByRole("button", { name: /^Planning Checkpoint/ })).toBeDefined();
 });
 
 it("only shows what the repository defines", async () => {
@@ -279,7 +279,7 @@ it("only shows what the repository defines", async () => {
   });
   expect(banner.textContent).toContain("b81d33e07");
   expect(banner.textContent).toContain("states[3].role");
-  await openState(/^Review Gate/);
+  await openState(/^Review Checkpoint/);
   const form = await screen.findByRole("group", { name: "Review" });
   for (const field of within(form).getAllByRole("textbox"))
     expect(field.matches(":disabled")).toBe(true);

@@ -1,5 +1,6 @@
 import { parseAnsi, type AnsiSpan, type AnsiStyle } from "./ansi.ts";
 import { cx } from "./cx.ts";
+import { cutAtLinks, type TextLink } from "./textLinks.ts";
 import styles from "./AnsiText.module.css";
 
 const colour = (value: number | string | undefined, otherwise: string): string => {
@@ -36,7 +37,24 @@ export function AnsiSpans({ spans }: { spans: readonly AnsiSpan[] }) {
   ));
 }
 
+export interface AnsiTextProps {
+  readonly text: string;
+  /** What leads somewhere, of the text without its colours. */
+  readonly linksIn?: ((text: string) => readonly TextLink[]) | undefined;
+}
+
 /** A short piece of terminal output. Long logs come as spans from the engine, in a VirtualList. */
-export function AnsiText({ text }: { text: string }) {
-  return <AnsiSpans spans={parseAnsi(text)} />;
+export function AnsiText({ text, linksIn }: AnsiTextProps) {
+  const spans = parseAnsi(text);
+  const links = linksIn?.(spans.map((span) => span.text).join("")) ?? [];
+  if (links.length === 0) return <AnsiSpans spans={spans} />;
+  return cutAtLinks(spans, links).map((run, index) =>
+    run.href === undefined ? (
+      <AnsiSpans key={index} spans={run.spans} />
+    ) : (
+      <a key={index} className={styles.link} href={run.href}>
+        <AnsiSpans spans={run.spans} />
+      </a>
+    ),
+  );
 }

@@ -99,12 +99,12 @@ export function OrderedItem(props: OrderedItemProps) {
           aria-expanded={isOpen}
           aria-controls={id}
           aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown"
-          aria-label={name && found ? `${name}, ${found}` : name}
+          aria-label={name && found ? `${name} ${found}` : name}
           onClick={() => onOpen(!isOpen)}
           onKeyDown={onKeyDown}
         >
           <ChevronRight className={styles.chevron} aria-hidden />
-          {line}
+          {line} {/* Words to whoever reads them, though the space between is the layout's. */}
           {found && (
             <Badge tone="danger" icon={<CircleAlert />}>
               {found}

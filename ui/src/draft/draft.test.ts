@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import {
+  dropDraft,
   drafts,
   editDraft,
   isDirty,
@@ -161,6 +162,28 @@ describe("drafts", () => {
     const put = vi.fn<() => Promise<Saved>>(() => at("mine"));
     await saveDraft("k", put, () => at("theirs"));
     expect(put).not.toHaveBeenCalled();
+  });
+
+  it("keeps the part that was not saved", async () => {
+    openDraft("k", "a", null);
+    editDraft("k", "b");
+    await saveDraft(
+      "k",
+      () => Promise.resolve({ base: "half", version: null, left: "half and rest" }),
+      () => at("half"),
+    );
+    expect(now()).toMatchObject({ text: "half and rest", base: "half", isStale: false });
+  });
+
+  it("carries the steps of undo to a new base, and forgets a draft that is dropped", () => {
+    openDraft("k", "a", null);
+    editDraft("k", "ab");
+    editDraft("k", "abc");
+    undoDraft("k");
+    rebaseDraft("k", "A", null, (each) => each.replace("a", "A"));
+    expect(now()).toMatchObject({ base: "A", text: "Ab", past: ["A"], future: ["Abc"] });
+    dropDraft("k");
+    expect(now()).toBeUndefined();
   });
 
   it("keeps what is written while it is saved, and saves nothing twice at a time", async () => {

@@ -31,6 +31,12 @@ export interface Saved {
   readonly version: number | null;
 }
 
+/** What a save answers. */
+export interface Put extends Saved {
+  /** The text that remains to be saved, where only a part of what was written was saved. */
+  readonly left?: string;
+}
+
 type Drafts = Readonly<Record<string, Draft>>;
 
 const kept = 200;
@@ -96,9 +102,33 @@ export function resetDraft(key: string, base: string, version: number | null): v
   drafts.setState((state) => ({ drafts: { ...state.drafts, [key]: fresh(base, version) } }));
 }
 
-/** Keeps what is written and takes it as a change of what is saved now. */
-export function rebaseDraft(key: string, base: string, version: number | null): void {
-  update(key, (draft) => ({ ...draft, base, version, isStale: false }));
+/** Forgets the draft, with whatever was written. */
+export function dropDraft(key: string): void {
+  drafts.setState((state) => {
+    const { [key]: _, ...others } = state.drafts;
+    return { drafts: others };
+  });
+}
+
+/**
+ * Keeps what is written and takes it as a change of what is saved now. `carry` makes a text of the old base one of the new
+ * base; without it, the texts stay as they are.
+ */
+export function rebaseDraft(
+  key: string,
+  base: string,
+  version: number | null,
+  carry: (text: string) => string = (text) => text,
+): void {
+  update(key, (draft) => ({
+    ...draft,
+    base,
+    version,
+    text: carry(draft.text),
+    past: draft.past.map(carry),
+    future: draft.future.map(carry),
+    isStale: false,
+  }));
 }
 
 /**
@@ -108,7 +138,7 @@ export function rebaseDraft(key: string, base: string, version: number | null): 
  */
 export async function saveDraft(
   key: string,
-  put: () => Promise<Saved>,
+  put: () => Promise<Put>,
   read: () => Promise<Saved | null>,
 ): Promise<void> {
   const sent = drafts.getState().drafts[key];
@@ -119,8 +149,10 @@ export async function saveDraft(
   const now = await read().catch(() => null);
   update(key, (draft) => {
     if (saved === null) return { ...draft, isSaving: false };
-    const { base, version } = saved;
-    if (draft.text === sent.text) return fresh(base, version);
+    const { base, version, left } = saved;
+    if (draft.text === sent.text && left === undefined) return fresh(base, version);
+    if (draft.text === sent.text && left !== undefined)
+      return { ...draft, base, version, text: left, isStale: false, isSaving: false };
     return { ...draft, base, version, isStale: false, isSaving: false };
   });
   if (now) openDraft(key, now.base, now.version);

@@ -1,4 +1,5 @@
 import { fireEvent, render, screen } from "@testing-library/react";
+import { createPortal } from "react-dom";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { drafts, editDraft, openDraft } from "./drafts.ts";
 import { useDraftKeys } from "./useDraftKeys.ts";
@@ -68,5 +69,32 @@ it("leaves their keys to a field beside, to a dialog, and to all while it is off
   expect(elsewhere).toHaveBeenCalledTimes(2);
   rerender(<Editor isOff />);
   fireEvent.keyDown(document.body, { key: "z", ctrlKey: true });
+  expect(text()).toBe("two");
+});
+
+it("leaves undo to a field of the editor where the draft is of more than one page, and saves from it", () => {
+  function Page() {
+    const onKeyDown = useDraftKeys({ key: "d", save, fieldsUndo: true });
+    return (
+      // oxlint-disable-next-line jsx-a11y/no-static-element-interactions
+      <div onKeyDown={onKeyDown}>
+        <input aria-label="field" />
+        {createPortal(
+          <div role="dialog" aria-label="question">
+            <button type="button">answer</button>
+          </div>,
+          document.body,
+        )}
+      </div>
+    );
+  }
+  render(<Page />);
+  fireEvent.keyDown(screen.getByRole("textbox"), { key: "z", ctrlKey: true });
+  expect(text()).toBe("two");
+  fireEvent.keyDown(screen.getByRole("textbox"), { key: "s", ctrlKey: true });
+  expect(save).toHaveBeenCalledTimes(1);
+  fireEvent.keyDown(screen.getByText("answer"), { key: "s", ctrlKey: true });
+  fireEvent.keyDown(screen.getByText("answer"), { key: "z", ctrlKey: true });
+  expect(save).toHaveBeenCalledTimes(1);
   expect(text()).toBe("two");
 });

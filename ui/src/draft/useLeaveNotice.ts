@@ -4,16 +4,26 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { t } from "#ui/i18n/index.ts";
 import { drafts, isDirty } from "./drafts.ts";
 
-/** `kept` is the catalogue's key of the sentence that names the draft. */
+const withoutQuery = (address: string): string => address.split("?")[0] ?? "";
+
+/**
+ * `kept` is the catalogue's key of the sentence that names the draft. A draft of a whole screen is left with the screen, not
+ * with one of its pages: `page` names the one that is shown.
+ */
 export function useLeaveNotice(
   key: string,
-  kept: "workflow.kept" | "hooks.kept" | "serviceSettings.kept",
+  kept: "workflow.kept" | "hooks.kept" | "projectSettings.kept" | "serviceSettings.kept",
+  page?: string,
 ): void {
   useEffect(() => {
-    const page = location.hash;
+    const from = location.hash;
+    const hasLeft = () =>
+      page === undefined
+        ? location.hash !== from
+        : withoutQuery(location.hash) !== withoutQuery(from);
     return () => {
       const draft = drafts.getState().drafts[key];
-      if (!draft || !isDirty(draft) || location.hash === page) return;
+      if (!draft || !isDirty(draft) || !hasLeft()) return;
       showToast({
         title: t(kept),
         detail: t("workflow.keptText"),
@@ -21,10 +31,10 @@ export function useLeaveNotice(
         action: {
           label: t("workflow.goBack"),
           onSelect: () => {
-            location.hash = page;
+            location.hash = from;
           },
         },
       });
     };
-  }, [key, kept]);
+  }, [key, kept, page]);
 }

@@ -135,6 +135,8 @@ it("changes a setting, shows it as the project's own, and returns it to the defa
   const next = () => host.answer("project_settings_get", reset);
   host.after("project_settings_update", reset, next, "projects");
   await userEvent.click(screen.getByRole("button", { name: "Reset Concurrent agents to default" }));
+  expect(screen.getByText("Default once saved")).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await waitFor(() =>
     expect(inputsOf(host, "project_settings_update").at(-1)).toEqual({
       project_id: "p1",
@@ -215,6 +217,8 @@ it("gives agents Forge's tools, as the project's own", async () => {
   const next = () => host.answer("project_settings_get", given);
   host.after("project_settings_update", given, next, "projects");
   await userEvent.click(tools);
+  expect(inputsOf(host, "project_settings_update")).toEqual([]);
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await screen.findByRole("button", { name: "Reset Give agents Forge tools to default" });
   expect(inputsOf(host, "project_settings_update")).toEqual([
     { project_id: "p1", mcp: { inject: true } },

@@ -11,7 +11,7 @@ export type Theme = (typeof themes)[number];
 export const densities = ["compact", "comfortable"] as const;
 export type Density = (typeof densities)[number];
 /** In percent of the size that the page is drawn for. */
-export const textSizes = [90, 100, 110, 125] as const;
+export const textSizes = [90, 100, 110, 125, 150, 175, 200] as const;
 export type TextSize = (typeof textSizes)[number];
 
 export interface Preferences {

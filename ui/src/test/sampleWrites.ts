@@ -67,16 +67,17 @@ export function unchangedAnswers({ read, tasks }: Read): Handlers {
     agent_pause: agent,
     agent_resume: agent,
     agent_delete: done,
-    machine_create: ({ name, ssh = null, container = null, slurm = null }) =>
+    machine_create: ({ name, ssh = null, container = null, slurm = null, kubernetes = null }) =>
       sampleMachine({
         name,
-        kind: slurm ? "slurm" : container ? "container" : "ssh",
+        kind: kubernetes ? "kubernetes" : slurm ? "slurm" : container ? "container" : "ssh",
         ssh,
         container,
         slurm,
+        kubernetes,
       }),
     machine_update: machine,
-    machine_delete: done,
+    machine_delete: () => ({ done: true, jobs_left: [] }),
     task_create: ({ project_id }) => sampleTask({ project_id }),
     task_claim: task,
     task_update: task,

@@ -53,6 +53,12 @@ export const pageScenes: readonly PageScene[] = [
   scene("debrief", "races", "#/task/p1/4?tab=debrief"),
   scene("fixes", "fixes", "#/task/p1/1?tab=fixes"),
   scene("validation", "validate", "#/task/p1/1?tab=validate"),
+  scene("services of a task", null, "#/task/p1/1?tab=services"),
+  scene("terminals of a task", null, "#/task/p1/1?tab=terminal"),
+  scene("extreme titles on the board", "extremes", "#/board/p1"),
+  scene("an extreme title beside the board", "extremes", "#/board/p1?task=3"),
+  scene("extreme titles that need attention", "extremes", "#/attention"),
+  scene("an extreme title on its page", "extremes", "#/task/p1/5"),
   scene("timeline", null, "#/task/p1/1?tab=timeline"),
   scene("workspace of a task", null, "#/task/p1/1?tab=workspace"),
 ];

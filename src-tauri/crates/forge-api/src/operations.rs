@@ -170,11 +170,11 @@ table! {
     KnowledgeDismiss(knowledge::LessonPath) -> LessonView = ("knowledge_dismiss", Post, "/projects/{project_id}/knowledge/{lesson_id}/dismiss", "Dismisses a proposed lesson.", knowledge::dismiss);
 
     MachineList(Empty) -> Page<Machine> = ("machine_list", Get, "/machines", "All machines, by name.", machines::list).provides(&["machines"]).paged();
-    MachineCreate(machines::CreateMachine) -> Machine = ("machine_create", Post, "/machines", "Adds a machine: one that is reached by ssh, containers, or a cluster of Slurm.", machines::create).created();
+    MachineCreate(machines::CreateMachine) -> Machine = ("machine_create", Post, "/machines", "Adds a machine: one that is reached by ssh, containers, a cluster of Slurm, or a namespace of Kubernetes.", machines::create).created();
     MachineHosts(Empty) -> Page<SshHost> = ("machine_hosts", Get, "/machines/hosts", "Hosts of the SSH configuration, which can be added as machines.", machines::hosts).provides(&["machines"]).paged();
     MachineGet(machines::MachinePath) -> Machine = ("machine_get", Get, "/machines/{machine_id}", "One machine, by id or name.", machines::get).provides(&["machines"]);
     MachineUpdate(machines::UpdateMachine) -> Machine = ("machine_update", Patch, "/machines/{machine_id}", "Changes a machine.", machines::update);
-    MachineDelete(machines::MachinePath) -> Done = ("machine_delete", Delete, "/machines/{machine_id}", "Removes a machine that has no worktrees of tasks; what else is on it stays.", machines::delete);
+    MachineDelete(machines::DeleteMachine) -> machines::RemovedMachine = ("machine_delete", Delete, "/machines/{machine_id}", "Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`.", machines::delete);
     MachineTest(machines::MachinePath) -> forge_model::machine::MachineTest = ("machine_test", Post, "/machines/{machine_id}/test", "Tests a machine step by step, and brings Forge's program there.", machines::test);
 
     AgentList(Empty) -> Page<Agent> = ("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]).paged();

@@ -98,7 +98,7 @@ pub(crate) enum Command {
     /// Manage agent profiles
     #[command(subcommand)]
     Agent(Agent),
-    /// Manage machines: other computers that are reached by ssh, containers, and clusters of Slurm
+    /// Manage machines: other computers that are reached by ssh, containers, and clusters of Slurm and Kubernetes
     #[command(subcommand)]
     Machine(Machine),
     /// Validate a piece of work and count attempts; with only MODULE, repeat its last checks

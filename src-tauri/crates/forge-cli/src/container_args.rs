@@ -13,7 +13,7 @@ use crate::{error::CliError, place::absolute};
 pub(crate) struct ContainerArgs {
     /// Run each task in a container of this image; it is pulled when it is missing
     #[arg(long, group = "from")]
-    image: Option<String>,
+    pub(crate) image: Option<String>,
     /// The same of an image built from a Containerfile and its folder
     #[arg(long, value_name = "FILE", group = "from")]
     containerfile: Option<PathBuf>,
@@ -21,24 +21,24 @@ pub(crate) struct ContainerArgs {
     #[arg(long, value_name = "FILE", group = "from")]
     devcontainer: Option<PathBuf>,
     /// What runs the containers: podman, docker, or auto for podman, else docker
-    #[arg(long, requires = "from", conflicts_with = "slurm", default_value = "auto",
+    #[arg(long, requires = "from", conflicts_with_all = ["slurm", "kubernetes"], default_value = "auto",
         value_parser = PossibleValuesParser::new(["auto", "podman", "docker"]).try_map(|name| name.parse::<ContainerEngine>()))]
     engine: ContainerEngine,
     /// What they reach: none, host, or default for what podman or docker provides
-    #[arg(long, requires = "from", conflicts_with = "slurm", default_value = "default",
+    #[arg(long, requires = "from", conflicts_with_all = ["slurm", "kubernetes"], default_value = "default",
         value_parser = PossibleValuesParser::new(["none", "host", "default"]).try_map(|name| name.parse::<ContainerNetwork>()))]
     network: ContainerNetwork,
     /// Maximum memory of each container or job, in MiB
-    #[arg(long, requires = "from", value_name = "MIB")]
+    #[arg(long, requires = "from", conflicts_with = "kubernetes", value_name = "MIB")]
     pub(crate) memory_mb: Option<u32>,
     /// Maximum processor time of each container, or the processors of each job
-    #[arg(long, requires = "from")]
+    #[arg(long, requires = "from", conflicts_with = "kubernetes")]
     pub(crate) cpus: Option<f64>,
     /// Maximum number of processes of each
-    #[arg(long, requires = "from", conflicts_with = "slurm")]
+    #[arg(long, requires = "from", conflicts_with_all = ["slurm", "kubernetes"])]
     pids: Option<u32>,
     /// Folder or file of this computer that they see, read-only unless it ends with `:rw`; repeatable
-    #[arg(long, requires = "from", conflicts_with = "slurm", value_name = "SOURCE:TARGET[:rw]", value_parser = mount)]
+    #[arg(long, requires = "from", conflicts_with_all = ["slurm", "kubernetes"], value_name = "SOURCE:TARGET[:rw]", value_parser = mount)]
     mount: Vec<ContainerMount>,
 }
 
@@ -87,6 +87,8 @@ mod tests {
         container: ContainerArgs,
         #[command(flatten)]
         _slurm: crate::slurm_args::SlurmArgs,
+        #[command(flatten)]
+        _kubernetes: crate::kubernetes_args::KubernetesArgs,
     }
 
     fn line(words: &[&str]) -> Result<Line, clap::Error> {

@@ -17,6 +17,7 @@ mod container_args;
 mod demo;
 mod editor;
 mod error;
+mod kubernetes_args;
 mod labels;
 mod place;
 mod remote;

@@ -64,6 +64,8 @@ mod tests {
         container: ContainerArgs,
         #[command(flatten)]
         slurm: SlurmArgs,
+        #[command(flatten)]
+        _kubernetes: crate::kubernetes_args::KubernetesArgs,
     }
 
     fn config(words: &[&str]) -> Result<Option<SlurmConfig>, String> {

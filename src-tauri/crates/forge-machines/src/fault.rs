@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use crate::{
-    ContainerFault, SlurmFault,
+    ContainerFault,
+    job_fault::JobFault,
+    kubernetes_fault::KubernetesFault,
+    slurm_fault::SlurmFault,
     steps::{Step, StepName},
 };
 
@@ -11,7 +14,7 @@ use crate::{
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// The same of a cluster, which is asked and not connected to: it tells nobody that a job begins.
-const LONGEST_PAUSE_OF_SLURM: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE_OF_CLUSTER: Duration = Duration::from_secs(10);
 
 /// Why a machine cannot be used now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -172,9 +175,15 @@ pub enum Fault {
     /// A container cannot be made or used.
     #[error(transparent)]
     Container(#[from] ContainerFault),
-    /// A job of Slurm cannot be had or used.
+    /// The job of a task cannot be used.
+    #[error(transparent)]
+    Job(#[from] JobFault),
+    /// A cluster of Slurm cannot be used.
     #[error(transparent)]
     Slurm(#[from] SlurmFault),
+    /// Kubernetes cannot be used.
+    #[error(transparent)]
+    Kubernetes(#[from] KubernetesFault),
 }
 
 impl Fault {
@@ -235,7 +244,9 @@ impl Fault {
             Self::OldGit { needed, .. } => format!("Install git {needed} or later on the machine."),
             Self::Ended { host, .. } => format!("Check that `ssh {host} true` works in a terminal."),
             Self::Container(fault) => fault.remedy(),
+            Self::Job(fault) => fault.remedy(),
             Self::Slurm(fault) => fault.remedy(),
+            Self::Kubernetes(fault) => fault.remedy(),
         }
     }
 
@@ -263,18 +274,36 @@ impl Fault {
             | Self::NoGit { .. }
             | Self::OldGit { .. } => false,
             Self::Container(fault) => fault.is_passing(),
+            Self::Job(fault) => fault.is_passing(),
             Self::Slurm(fault) => fault.is_passing(),
+            Self::Kubernetes(fault) => fault.is_passing(),
         }
     }
 
     /// How long it may take until it is tried again, where time alone may mend it.
     pub(crate) const fn longest_pause(&self) -> Duration {
         match self {
-            Self::Slurm(
-                SlurmFault::Waiting { .. } | SlurmFault::Stalled { .. } | SlurmFault::Controller { .. },
-            ) => LONGEST_PAUSE_OF_SLURM,
+            Self::Job(JobFault::Waiting { .. } | JobFault::Stalled { .. } | JobFault::Unsure) => {
+                LONGEST_PAUSE_OF_CLUSTER
+            }
+            _ if self.is_of_silent_cluster() => LONGEST_PAUSE_OF_CLUSTER,
             _ => LONGEST_PAUSE,
         }
+    }
+
+    /// Whether a cluster did not answer: it may have done what it was asked for.
+    #[must_use]
+    pub const fn is_of_silent_cluster(&self) -> bool {
+        matches!(
+            self,
+            Self::Slurm(SlurmFault::Controller { .. }) | Self::Kubernetes(KubernetesFault::Server { .. })
+        )
+    }
+
+    /// Whether no keeper can ever have run where it was met: nothing of a task is there.
+    #[must_use]
+    pub const fn is_of_place_without_keeper(&self) -> bool {
+        matches!(self, Self::WrongArchitecture { .. } | Self::NoProgram { .. })
     }
 
     /// Whether it is one of a single task's container or job: the machine serves other tasks all the same.
@@ -282,6 +311,7 @@ impl Fault {
     pub const fn is_of_one_task(&self) -> bool {
         match self {
             Self::Container(fault) => fault.is_of_one(),
+            Self::Job(fault) => fault.is_of_one(),
             Self::Slurm(fault) => fault.is_of_one(),
             _ => false,
         }
@@ -308,7 +338,9 @@ impl Fault {
             | Self::Protocol { .. }
             | Self::Ended { .. } => StepName::Keeper,
             Self::Container(fault) => fault.step(),
+            Self::Job(fault) => fault.step(),
             Self::Slurm(fault) => fault.step(),
+            Self::Kubernetes(fault) => fault.step(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Machines: where the programs of tasks run when it is not here.
 //!
 //! A machine is an argument prefix that gives a stream of bytes to a [keeper](forge_keeper) there: that of the user's
-//! `ssh`, of `podman exec` into a task's container, or of `srun` into a task's job of [Slurm](slurm). [`Machine`] is the
+//! `ssh`, of `podman exec` into a task's container, or of `srun` or
+//! `kubectl exec` into a task's [job](job) of [Slurm](slurm) or [Kubernetes](kubernetes). [`Machine`] is the
 //! same for all; a [`Way`] is what differs.
 //!
 //! A machine is reached by the user's own `ssh` program, with the configuration, agent, jumps and certificates that
@@ -27,7 +28,11 @@ mod environment;
 mod examine;
 mod fault;
 mod import;
+pub mod job;
+mod job_fault;
 mod keeper_program;
+pub mod kubernetes;
+mod kubernetes_fault;
 mod machine;
 mod quote;
 mod session;
@@ -44,9 +49,11 @@ pub use container_fault::ContainerFault;
 pub use environment::EnvironmentError;
 pub use fault::Fault;
 pub use import::{ImportedHost, import};
+pub use job_fault::{JobEnd, JobFault, JobOver};
 pub use keeper_program::{KeeperProgram, KeeperProgramError};
+pub use kubernetes_fault::KubernetesFault;
 pub use machine::{AnyMachine, Machine, SshMachine};
 pub use quote::quote;
-pub use slurm_fault::{JobEnd, JobOver, SlurmFault};
+pub use slurm_fault::SlurmFault;
 pub use steps::{Step, StepName};
 pub use way::{Sharing, Way};

@@ -29,6 +29,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The same for what only a person can mend. A server locks out who tries too often.
 const PERSONS_PAUSE: Duration = Duration::from_secs(600);
 
+/// The same of what is mended outside of Forge, which nobody tells.
+const OUTSIDE_PAUSE: Duration = Duration::from_secs(60);
+
 /// How much a shell there may answer.
 const CAPS: Caps = Caps { stdout: 8 * 1024 * 1024, stderr: 64 * 1024 };
 
@@ -214,6 +217,8 @@ impl<W: Way> Machine<W> {
                     fault
                         .longest_pause()
                         .min(FIRST_PAUSE * 2_u32.saturating_pow(attempts.failures.saturating_sub(1)))
+                } else if matches!(&fault, Fault::Kubernetes(fault) if fault.is_mended_outside()) {
+                    OUTSIDE_PAUSE
                 } else {
                     PERSONS_PAUSE
                 };

@@ -22,6 +22,8 @@ pub enum StepName {
     Container,
     /// Whether Slurm answers.
     Slurm,
+    /// Whether the API server of Kubernetes answers.
+    Kubernetes,
     /// Whether a job begins.
     Job,
     /// Whether the nodes and the computer that submits jobs share the folder.

@@ -3,10 +3,12 @@
 use crate::{contract, ids::MachineId, names, time::Timestamp, workflow::Finding};
 
 use container::ContainerConfig;
+use kubernetes::KubernetesConfig;
 use slurm::SlurmConfig;
 
 pub mod container;
 pub mod fleet;
+pub mod kubernetes;
 pub mod required;
 pub mod slurm;
 
@@ -37,6 +39,8 @@ names! {
         Container = "container",
         /// Jobs of a cluster of Slurm, one for each task.
         Slurm = "slurm",
+        /// Jobs in a namespace of Kubernetes, one for each task, by `kubectl`.
+        Kubernetes = "kubernetes",
     }
 }
 
@@ -46,7 +50,25 @@ impl MachineKind {
     pub const fn is_of_tasks(self) -> bool {
         match self {
             Self::Ssh => false,
-            Self::Container | Self::Slurm => true,
+            Self::Container | Self::Slurm | Self::Kubernetes => true,
+        }
+    }
+
+    /// Whether what is made for each task is a job of a cluster.
+    #[must_use]
+    pub const fn is_of_jobs(self) -> bool {
+        match self {
+            Self::Ssh | Self::Container => false,
+            Self::Slurm | Self::Kubernetes => true,
+        }
+    }
+
+    /// The folder of Forge there, unless said otherwise.
+    #[must_use]
+    pub const fn default_root(self) -> &'static str {
+        match self {
+            Self::Ssh | Self::Container | Self::Slurm => DEFAULT_ROOT,
+            Self::Kubernetes => kubernetes::DEFAULT_ROOT,
         }
     }
 }
@@ -121,8 +143,11 @@ contract! {
         /// What its jobs ask for; of a machine of that kind alone.
         #[serde(default)]
         pub slurm: Option<SlurmConfig>,
-        /// The folder of Forge there; `~/` is the home folder there. Of a cluster, the nodes share it with the computer that
-        /// submits jobs.
+        /// What its Jobs ask for; of a machine of that kind alone.
+        #[serde(default)]
+        pub kubernetes: Option<KubernetesConfig>,
+        /// The folder of Forge there; `~/` is the home folder there. Of a cluster of Slurm, the nodes share it with the
+        /// computer that submits jobs. Of Kubernetes, an empty volume is mounted there.
         pub root: String,
         /// What tasks ask for: `gpu`, `arm`.
         pub labels: Vec<String>,
@@ -247,21 +272,26 @@ impl Machine {
         if self.name == LOCAL {
             add("name", "is what this computer is called; choose another name");
         }
-        match (self.kind, &self.ssh, &self.container, &self.slurm) {
-            (MachineKind::Ssh, Some(ssh), None, None) => findings.extend(ssh.findings("ssh")),
-            (MachineKind::Container, None, Some(container), None) => {
-                findings.extend(container.findings("container"));
-            }
-            (MachineKind::Slurm, None, None, Some(slurm)) => findings.extend(slurm.findings("slurm")),
-            (kind, _, _, _) => {
-                findings.push(Finding::new(kind.as_str(), "must be given, and no other way to the machine"));
-            }
+        let ways =
+            [self.ssh.is_some(), self.container.is_some(), self.slurm.is_some(), self.kubernetes.is_some()];
+        let own = match self.kind {
+            MachineKind::Ssh => self.ssh.as_ref().map(|ssh| ssh.findings("ssh")),
+            MachineKind::Container => self.container.as_ref().map(|it| it.findings("container")),
+            MachineKind::Slurm => self.slurm.as_ref().map(|slurm| slurm.findings("slurm")),
+            MachineKind::Kubernetes => self.kubernetes.as_ref().map(|it| it.findings("kubernetes")),
+        };
+        match own.filter(|_| ways.into_iter().filter(|given| *given).count() == 1) {
+            Some(own) => findings.extend(own),
+            None => findings
+                .push(Finding::new(self.kind.as_str(), "must be given, and no other way to the machine")),
         }
         let mut add = |path: &str, message: &str| findings.push(Finding::new(path, message));
         let folder = self.root.strip_prefix("~/").or_else(|| self.root.strip_prefix('/'));
         let is_folder = folder.is_some_and(|rest| rest.split('/').any(|part| !part.is_empty()));
         if !is_line(&self.root) || !is_folder || self.root.split('/').any(|part| part == "..") {
             add("root", "must be an absolute folder or begin with `~/`, without `..`");
+        } else if self.kind == MachineKind::Kubernetes && !self.root.starts_with('/') {
+            add("root", "must be an absolute folder: an empty volume of the pod is mounted there");
         }
         if self.labels.len() > MAX_LABELS {
             add("labels", "must be at most 20");
@@ -349,6 +379,16 @@ mod tests {
             (json!({ "kind": "slurm" }), "slurm"),
             (json!({ "slurm": {} }), "ssh"),
             (json!({ "kind": "slurm", "ssh": null, "slurm": { "cpus": 0 } }), "slurm.cpus"),
+            (json!({ "kind": "kubernetes" }), "kubernetes"),
+            (
+                json!({ "kind": "kubernetes", "ssh": null, "root": "/forge",
+                    "kubernetes": { "namespace": "A", "image": "a" } }),
+                "kubernetes.namespace",
+            ),
+            (
+                json!({ "kind": "kubernetes", "ssh": null, "kubernetes": { "namespace": "a", "image": "a" } }),
+                "root",
+            ),
             (
                 json!({ "kind": "container", "ssh": null, "container": { "image": "--privileged" } }),
                 "container.image",

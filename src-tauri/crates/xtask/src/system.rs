@@ -36,6 +36,7 @@ const TO_TEST: &[&str] = &[
     "debootstrap",
     "slurm-wlm",
     "munge",
+    "kubernetes-client",
     "xvfb",
     "xauth",
     "webkit2gtk-driver",
@@ -51,6 +52,10 @@ const TO_TEST: &[&str] = &[
     "fonts-noto-color-emoji",
 ];
 
+/// Packages that are not needed where a program answers: another package may bring it, and cannot be there beside them.
+const UNLESS_ANSWERS: &[(&str, &str, &[&str])] =
+    &[("kubernetes-client", "kubectl", &["version", "--client"])];
+
 /// What Forge is measured against.
 const YARDSTICKS: &[&str] = &["jq"];
 
@@ -59,7 +64,7 @@ const ELSEWHERE: &str = "\
   Fedora:   dnf install gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3
   Arch:     pacman -S base-devel webkit2gtk-4.1 libayatana-appindicator
   openSUSE: zypper install gcc pkg-config webkit2gtk3-devel libayatana-appindicator3-1
-  and for the tests: ip, ssh and sshd, podman with runc, newuidmap, debootstrap, slurmctld and slurmd with munged, Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, Python with venv, and for
+  and for the tests: ip, ssh and sshd, podman with runc, newuidmap, debootstrap, slurmctld and slurmd with munged, kubectl, unshare and nsenter, Xvfb, WebKitWebDriver, dbus-daemon, openbox, xdotool, xprop, setpriv, Python with venv, and for
   /usr/bin/python3 its bindings to D-Bus and GObject";
 
 /// Sees to it that the machine has what the purpose needs.
@@ -145,13 +150,19 @@ fn is_debian() -> bool {
 }
 
 fn install_missing(wanted: &[&str]) -> Result<()> {
+    let is_there = |package: &str| {
+        UNLESS_ANSWERS
+            .iter()
+            .any(|(name, program, arguments)| *name == package && answers(program, arguments))
+    };
+    let wanted: Vec<&str> = wanted.iter().copied().filter(|package| !is_there(package)).collect();
     // dpkg-query ends with 1 when it does not know one of the names, and lists the others all the same.
     let known = Command::new("dpkg-query")
         .args(["--show", "--showformat=${Package} ${db:Status-Abbrev}\n"])
-        .args(wanted)
+        .args(&wanted)
         .output()
         .context("failed to start dpkg-query")?;
-    let missing = missing(wanted, &String::from_utf8_lossy(&known.stdout));
+    let missing = missing(&wanted, &String::from_utf8_lossy(&known.stdout));
     if missing.is_empty() {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { useOpMutation } from "#ui/api/client.ts";
+import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { AdapterKind, Agent } from "#ui/api/generated.ts";
 import { RunsOnField } from "#ui/domain/machines/RunsOnField.tsx";
@@ -16,9 +16,9 @@ import { SandboxField } from "./SandboxField.tsx";
 import { ShellFields } from "./ShellFields.tsx";
 import {
   createInput,
-  emptyForm,
   formOf,
   isComplete,
+  startForm,
   updateInput,
   wrongEnvLine,
   type AgentForm,
@@ -56,12 +56,16 @@ export interface FieldsProps {
 /** A profile: added without `agent`, changed with it. */
 export function AgentDialog({ agent, onClose }: { agent: Agent | null; onClose: () => void }) {
   const { t } = useTranslation();
-  const [form, setForm] = useState(agent ? formOf(agent) : emptyForm);
+  const known = useOp("agent_known", {}, { enabled: !agent }).data?.items;
+  // Until something is typed, a new agent is one for a program that is installed.
+  const [typed, setTyped] = useState(agent ? formOf(agent) : null);
+  const form = typed ?? startForm(known ?? []);
   const [checked, setChecked] = useState(false);
   const create = useOpMutation("agent_create", { onSuccess: onClose });
   const update = useOpMutation("agent_update", { onSuccess: onClose });
   const { error, isPending } = agent ? update : create;
-  const set = (change: Partial<AgentForm>) => setForm((before) => ({ ...before, ...change }));
+  const set = (change: Partial<AgentForm>) =>
+    setTyped((before) => ({ ...(before ?? form), ...change }));
   const wrongLine = wrongEnvLine(form.env);
   const at = (field: string) => findingAt(error, `config.${field}`);
   const submit = (event: FormEvent) => {

@@ -7,6 +7,7 @@ import { inputsOf, openApp, violationsIn } from "#ui/test/renderApp.tsx";
 import { pageOf, refuseInput } from "#ui/test/answers.ts";
 import { sampleAgent } from "#ui/test/sample.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
+import { sampleKnown } from "#ui/test/sampleRuns.ts";
 import { sampleProfiles } from "#ui/test/sampleProfiles.ts";
 
 const open = (sample: string | null = "agents") => {
@@ -16,22 +17,36 @@ const open = (sample: string | null = "agents") => {
 const machine = () => screen.findByRole("list", { name: "On this machine" });
 
 describe("programs of this machine", () => {
-  it("are told with version, place, sign-in and profiles; the missing with a way to get them", async () => {
+  it("stand below one's own agents: those not used yet, then the missing with a way to get them", async () => {
+    const user = userEvent.setup();
     const { container } = open();
+    await machine();
+    expect(screen.getAllByRole("heading", { level: 2 }).map((head) => head.textContent)).toEqual([
+      "Your agents",
+      "On this machine",
+      "Not installed",
+    ]);
     const rows = within(await machine()).getAllByRole("listitem");
-    const [codex, claude, opencode, gemini] = rows.map(({ textContent }) => textContent);
-    expect(codex).toMatch(/Codexused by Codex0\.63\.0 \/usr\/local\/bin\/codexsigned in/);
-    expect(claude).toContain("sign-in unknown");
+    const [claude, opencode, ...others] = rows.map(({ textContent }) => textContent);
+    expect(claude).toMatch(/Claude Code2\.0\.41 \/home\/me\/.local\/bin\/claudesign-in unknown/);
     expect(opencode).toContain("not signed in");
     expect(opencode).toContain("Sign in with opencode auth login.");
-    expect(gemini).toContain("Not installed");
-    expect(gemini).toContain("npm install -g @google/gemini-cli");
+    // Codex is one of the agents already.
+    expect(others).toEqual([]);
+    const missing = screen.getByRole("list", { name: "Not installed" });
+    expect(missing.textContent).toContain("npm install -g @google/gemini-cli");
+    const copy = "Copy npm install -g @google/gemini-cli";
+    await user.click(within(missing).getByRole("button", { name: copy }));
+    expect(await navigator.clipboard.readText()).toBe("npm install -g @google/gemini-cli");
     expect(screen.queryByRole("button", { name: "Add Gemini CLI" })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);
   });
 
   it("become a profile by one press, under a free name, and are looked for again", async () => {
-    const { host } = open();
+    const host = createSampleHost("agents", 20);
+    // A script of one's own has the name already.
+    host.answer("agent_known", pageOf([sampleKnown()]));
+    openApp(host, "#/agents");
     const added = sampleAgent({ id: "a5", name: "Codex 2", adapter: "codex", config: {} });
     const listed = () => host.answer("agent_list", pageOf([...sampleProfiles("agents"), added]));
     host.after("agent_create", added, listed, "agents");
@@ -79,6 +94,10 @@ describe("the dialog", () => {
     await userEvent.keyboard("n");
     const dialog = await screen.findByRole("dialog", { name: "Add agent" });
     const box = (name: string) => within(dialog).getByRole("textbox", { name });
+    // Codex is used already: it opens on a program that is installed and is not.
+    const chosen = within(dialog).getByRole("radio", { name: "Claude Code" });
+    expect(chosen.getAttribute("aria-checked")).toBe("true");
+    await userEvent.click(within(dialog).getByRole("radio", { name: "Codex" }));
     await userEvent.type(box("Name"), "Careful");
     expect(inputsOf(host, "agent_models")).toEqual([]);
     await userEvent.click(within(dialog).getByRole("combobox", { name: "Model" }));

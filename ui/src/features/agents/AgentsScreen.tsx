@@ -21,7 +21,7 @@ import { showToast } from "#ui/components/Toast.tsx";
 import { AgentDialog } from "./AgentDialog.tsx";
 import { OnThisMachine } from "./OnThisMachine.tsx";
 import { Scoreboard } from "./Scoreboard.tsx";
-import { Standing } from "./Standing.tsx";
+import { Standing } from "#ui/domain/programs/Standing.tsx";
 import { Trial } from "./Trial.tsx";
 import { commandLine, formOf } from "./form.ts";
 import { Row } from "#ui/components/Row.tsx";
@@ -225,7 +225,6 @@ function Profiles() {
         <SkeletonText lines={5} />
       ) : (
         <Stack gap={8}>
-          <OnThisMachine agents={items} />
           <Stack as="section" gap={3} aria-label={t("agents.profiles")}>
             <div className={styles.sectionHead}>
               <h2>{t("agents.profiles")}</h2>
@@ -250,6 +249,7 @@ function Profiles() {
               </ul>
             )}
           </Stack>
+          <OnThisMachine agents={items} />
         </Stack>
       )}
       {editing !== null && (

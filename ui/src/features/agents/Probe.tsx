@@ -2,7 +2,7 @@ import { Search } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
 import { Button } from "#ui/components/Button.tsx";
-import { Standing } from "./Standing.tsx";
+import { Standing } from "#ui/domain/programs/Standing.tsx";
 import { configOf, isComplete, type AgentForm } from "./form.ts";
 import layout from "#ui/components/layout.module.css";
 import styles from "./AgentsScreen.module.css";

@@ -11,12 +11,12 @@ const open = (hash = "#/agents?view=scoreboard", sample: string | null = "agents
   return { host, ...openApp(host, hash) };
 };
 
-it("is one press away from the profiles, and stays in the address", async () => {
+it("is one press away from the agents, and stays in the address", async () => {
   open("#/agents");
   await userEvent.click(await screen.findByRole("radio", { name: "Scoreboard" }));
   expect(await screen.findByRole("table", { name: "Scoreboard" })).toBeTruthy();
   expect(location.hash).toBe("#/agents?view=scoreboard");
-  await userEvent.click(screen.getByRole("radio", { name: "Profiles" }));
+  await userEvent.click(screen.getByRole("radio", { name: "Agents" }));
   expect(location.hash).toBe("#/agents");
 });
 

@@ -9,12 +9,12 @@ import {
   dollars,
   emptyForm,
   formOf,
-  freeName,
   isComplete,
-  profileFor,
+  startForm,
   updateInput,
   wrongEnvLine,
 } from "./form.ts";
+import { freeName, profileFor } from "#ui/domain/programs/profile.ts";
 
 it.each<[AdapterKind, object]>([
   ["shell", { command: "codex exec - < {prompt_file}" }],
@@ -112,4 +112,30 @@ it.each<[string, string | null]>([
   ["=1", "=1"],
 ])("finds in the environment %j what is wrong: %j", (text, wrong) => {
   expect(wrongEnvLine(text)).toBe(wrong);
+});
+
+describe("the form of a new agent", () => {
+  const missing = { ...sampleKnown().check, found: false };
+  const acp = sampleKnown({
+    name: "OpenCode",
+    adapter: "acp",
+    config: { program: "opencode", args: ["acp"] },
+  });
+
+  it("is for a program that is installed, signed in and not used yet", () => {
+    const { check } = sampleKnown();
+    const out = { ...check, signed_in: false };
+    expect(startForm([sampleKnown({ check: missing }), acp]).adapter).toBe("acp");
+    expect(startForm([sampleKnown({ check: out }), acp]).adapter).toBe("acp");
+    expect(startForm([sampleKnown({ profiles: ["Codex"] }), acp])).toMatchObject({
+      adapter: "acp",
+      program: "opencode",
+      args: "acp",
+    });
+    expect(startForm([sampleKnown(), acp])).toMatchObject({ adapter: "codex", program: "" });
+  });
+
+  it("is an empty one where no program is installed", () => {
+    expect(startForm([sampleKnown({ check: missing })])).toEqual(emptyForm);
+  });
 });

@@ -67,6 +67,23 @@ export const emptyForm: AgentForm = {
   maxConcurrent: "1",
 };
 
+/** Whether a new agent is likely to run with this program at once. */
+const readiness = ({ check, profiles }: KnownAgent): number =>
+  (check.found ? 4 : 0) + (check.signed_in === false ? 0 : 2) + (profiles.length === 0 ? 1 : 0);
+
+/** The form of a new agent: for a program that is installed, as far as any is. */
+export function startForm(known: readonly KnownAgent[]): AgentForm {
+  const [best] = known
+    .filter(({ check }) => check.found)
+    .toSorted((one, other) => readiness(other) - readiness(one));
+  if (!best) return emptyForm;
+  const { program, args } = (best.config ?? {}) as Config;
+  // The other adapters find their own program.
+  const own =
+    best.adapter === "acp" ? { program: program ?? "", args: args?.join("\n") ?? "" } : {};
+  return { ...emptyForm, adapter: best.adapter, ...own };
+}
+
 /** Either configuration of the contract: what a shell agent has, and what the others have. */
 interface Config {
   readonly command?: string;
@@ -213,25 +230,6 @@ export const dollars = (text: string): string =>
     .replace(",", ".")
     .replaceAll(/[^\d.]/g, "")
     .replace(/^(\d*\.\d*).*$/, "$1");
-
-/** A name that no profile has: "Codex", "Codex 2", ... */
-export function freeName(wanted: string, taken: readonly string[]): string {
-  const used = new Set(taken.map((name) => name.toLocaleLowerCase()));
-  for (let number = 1; ; number += 1) {
-    const name = number === 1 ? wanted : `${wanted} ${number}`;
-    if (!used.has(name.toLocaleLowerCase())) return name;
-  }
-}
-
-/** The profile that one press makes of a program that was found. */
-export function profileFor(known: KnownAgent, taken: readonly string[]): CreateAgent {
-  return {
-    name: freeName(known.name, taken),
-    adapter: known.adapter,
-    config: known.config,
-    max_concurrent: 1,
-  };
-}
 
 /** How a profile starts its program, in one line. */
 export function commandLine(agent: Agent): string {

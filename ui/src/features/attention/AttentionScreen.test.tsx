@@ -118,3 +118,20 @@ it("asks before the next step leaves work behind", async () => {
   await userEvent.click(within(question).getByRole("button", { name: "Close without merging" }));
   await waitFor(() => expect(inputsOf(host, "task_transition")).toHaveLength(1));
 });
+
+it("has the actions of a task as its card and its panel have them, and assigns it", async () => {
+  const host = hostWithQa({ unmerged_commits: 0, diff_stat: null });
+  openApp(host, "#/attention");
+  await userEvent.click(await screen.findByRole("button", { name: "Actions for #1" }));
+  for (const name of ["Move to", "Copy link"]) {
+    expect(await screen.findByRole("menuitem", { name })).toBeTruthy();
+  }
+  await userEvent.click(screen.getByRole("menuitem", { name: "Assign to" }));
+  await userEvent.click(await screen.findByRole("menuitem", { name: "Reviewer" }));
+  await userEvent.click(await screen.findByRole("menuitem", { name: "You" }));
+  await waitFor(() =>
+    expect(inputsOf(host, "task_assign")).toMatchObject([
+      { task_id: "t1", role: "reviewer", holder: "user" },
+    ]),
+  );
+});

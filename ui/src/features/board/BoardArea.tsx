@@ -2,7 +2,9 @@ import { useEffect, useRef, type KeyboardEvent, type MouseEvent } from "react";
 import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, WorkflowView } from "#ui/api/generated.ts";
 import type { Machines } from "#ui/domain/machines/machines.ts";
+import { AskBeforeDelete } from "./AskBeforeDelete.tsx";
 import { AskBeforeMove } from "./AskBeforeMove.tsx";
+import { AskBeforeRecovery } from "./AskBeforeRecovery.tsx";
 import { instructionsId, type AgentNames } from "./BoardCard.tsx";
 import { CardMenu } from "./CardMenu.tsx";
 import { NoTasks } from "./BoardEmpty.tsx";
@@ -162,7 +164,7 @@ export function BoardArea({
   useEffect(() => model.setView(view, names.split("\n")), [model, view, names]);
 
   const empty = !filter.narrowed && columns.every(({ count }) => count === 0);
-  if (empty) return <NoTasks />;
+  if (empty) return <NoTasks view={view} columns={visible} />;
 
   const onClick = (event: MouseEvent) => {
     const id = cardOf(event.target);
@@ -219,6 +221,8 @@ export function BoardArea({
       <BulkBar />
       <Pickers view={view} agents={agents} columns={visible} />
       <AskBeforeMove />
+      <AskBeforeDelete />
+      <AskBeforeRecovery />
       <Announcer />
     </>
   );

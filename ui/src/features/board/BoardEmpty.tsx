@@ -5,6 +5,9 @@ import { useOpMutation } from "#ui/api/client.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
+import type { Column, WorkflowView } from "#ui/api/generated.ts";
+import { AgentPrograms, ColumnsExplained } from "./FirstSteps.tsx";
+import styles from "./FirstSteps.module.css";
 import { showOverlay } from "#ui/store/overlays.ts";
 
 /** The first thing a newcomer sees: a repository of their own, or one to play with. */
@@ -14,7 +17,7 @@ export function NoProject({ missing }: { missing: boolean }) {
     onSuccess: ({ id }) => navigate("board", { project: id }),
   });
   return (
-    <>
+    <div className={styles.page}>
       <EmptyState
         icon={<FolderGit2 />}
         title={missing ? t("board.gone") : t("screen.board.title")}
@@ -25,7 +28,7 @@ export function NoProject({ missing }: { missing: boolean }) {
               icon={<FolderPlus />}
               onClick={() => showOverlay("addProject")}
             >
-              {t("board.addRepository")}
+              {t("board.addProject")}
             </Button>
             <Button icon={<Play />} busy={demo.isPending} onClick={() => demo.mutate({})}>
               {t("board.tryDemo")}
@@ -36,23 +39,28 @@ export function NoProject({ missing }: { missing: boolean }) {
         {missing ? t("board.goneText") : t("screen.board.text")}
       </EmptyState>
       {demo.error && <ErrorState title={t("board.demoFailed")} error={demo.error} />}
-    </>
+      {!missing && <AgentPrograms />}
+    </div>
   );
 }
 
-export function NoTasks() {
+export function NoTasks({ view, columns }: { view: WorkflowView; columns: readonly Column[] }) {
   const { t } = useTranslation();
   return (
-    <EmptyState
-      icon={<SquareKanban />}
-      title={t("board.noTasks")}
-      actions={
-        <Button variant="primary" keys="c" onClick={() => showOverlay("newTask")}>
-          {t("board.firstTask")}
-        </Button>
-      }
-    >
-      {t("board.noTasksText")}
-    </EmptyState>
+    <div className={styles.page}>
+      <ColumnsExplained view={view} columns={columns} />
+      <EmptyState
+        icon={<SquareKanban />}
+        title={t("board.noTasks")}
+        actions={
+          <Button variant="primary" keys="c" onClick={() => showOverlay("newTask")}>
+            {t("board.firstTask")}
+          </Button>
+        }
+      >
+        {t("board.noTasksText")}
+      </EmptyState>
+      <AgentPrograms />
+    </div>
   );
 }

@@ -1,9 +1,10 @@
 import type { TFunction } from "i18next";
-import { ChevronsRightLeft, Lock, Plus } from "lucide-react";
+import { ChevronsRightLeft, LifeBuoy, Lock, Plus } from "lucide-react";
 import { memo, useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Column as ColumnFacts, Task, WorkflowView } from "#ui/api/generated.ts";
 import { machineOf, type Machines } from "#ui/domain/machines/machines.ts";
+import { isHeldByPerson, recoverable } from "#ui/domain/recovery.ts";
 import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { statesOf } from "#ui/domain/useStates.ts";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -94,8 +95,13 @@ function Header({
   column,
   view,
   shown,
+  items,
   onFold,
-}: Pick<ColumnProps, "column" | "view"> & { shown: string; onFold: (() => void) | undefined }) {
+}: Pick<ColumnProps, "column" | "view"> & {
+  shown: string;
+  items: readonly Task[];
+  onFold: (() => void) | undefined;
+}) {
   const { t } = useTranslation();
   const state = statesOf(view).get(column.drop_state);
   return (
@@ -111,6 +117,7 @@ function Header({
           onClick={onFold}
         />
       )}
+      <UnblockButton items={items} />
       {state?.kind === "initial" && (
         <IconButton
           size="sm"
@@ -121,6 +128,27 @@ function Header({
         />
       )}
     </header>
+  );
+}
+
+/** Chooses the column's cards that are blocked by no person, and asks what is to be done to them. */
+function UnblockButton({ items }: { items: readonly Task[] }) {
+  const { t } = useTranslation();
+  const model = useBoardModel();
+  const blocked = recoverable(items).filter((task) => !isHeldByPerson(task));
+  const [first] = blocked;
+  if (!first || blocked.length < 2) return null;
+  const label = t("board.recover.all", { count: blocked.length });
+  return (
+    <IconButton
+      size="sm"
+      label={label}
+      icon={<LifeBuoy />}
+      onClick={() => {
+        const selected = new Set(blocked.map(({ id }) => id));
+        model.state.setState({ selected, anchor: first.id, focused: first.id, picking: "unblock" });
+      }}
+    />
   );
 }
 
@@ -204,7 +232,7 @@ export const Column = memo(function Column({
       {folded ? (
         <Strip column={column} view={view} onOpen={unfold} />
       ) : (
-        <Header column={column} view={view} shown={shown} onFold={fold} />
+        <Header column={column} view={view} shown={shown} items={items} onFold={fold} />
       )}
       {folded ? null : error && rows.length === 0 ? (
         <ErrorState title={t("board.columnFailed")} error={error} onRetry={retry} />

@@ -1,6 +1,7 @@
 import { useTranslation } from "react-i18next";
 import type { Column, WorkflowView } from "#ui/api/generated.ts";
 import { priorityLevels, priorityNumber } from "#ui/domain/priority.ts";
+import { recoverable, recoveriesOf } from "#ui/domain/recovery.ts";
 import { kindOfState } from "#ui/domain/stateKinds.ts";
 import { statesOf } from "#ui/domain/useStates.ts";
 import {
@@ -66,6 +67,18 @@ export function Pickers({ view, agents, columns }: PickersProps) {
         label: t(`board.priority.${level}`),
         icon: <PriorityGlyph level={priorityNumber(level) as 0} label="" />,
         run: () => void setPriority(acting, tasks, priorityNumber(level)),
+      });
+    }
+  }
+  if (picking === "unblock") {
+    const all = recoverable(tasks).length;
+    for (const recovery of recoveriesOf(tasks)) {
+      const { verb, label, tasks: offered } = recovery;
+      items.push({
+        id: verb,
+        label,
+        detail: t("board.recover.fits", { count: all, some: offered.length }),
+        run: () => model.state.setState({ recovering: { ...recovery, done: null } }),
       });
     }
   }

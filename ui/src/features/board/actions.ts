@@ -16,7 +16,14 @@ import { starterOf } from "#ui/domain/taskActions.ts";
 import { t } from "#ui/i18n/index.ts";
 import type { Platform } from "#ui/platform/types.ts";
 import { isBusy } from "./format.ts";
-import { announce, clearSelection, type BoardModel, type MoveWish } from "./model.ts";
+import {
+  announce,
+  clearSelection,
+  type BoardModel,
+  type MoveWish,
+  type Recovering,
+  type Refused,
+} from "./model.ts";
 import { anchorOf, type PendingMove, type Place } from "./order.ts";
 import { leavesWork } from "#ui/domain/closing/closing.ts";
 import { refusal, stateAfter, type Refusal } from "./rules.ts";
@@ -32,8 +39,11 @@ function reread({ client, model }: Acting): Promise<void> {
   return client.invalidateQueries({ predicate: (query) => tagsOf(query).includes(tag) });
 }
 
-function fail(title: string, error: unknown): void {
-  showToast({ tone: "danger", title, detail: errorText(ApiError.from(error)) });
+function fail(title: string, thrown: unknown): void {
+  const error = ApiError.from(thrown);
+  // The person was asked, and keeps the programs in the terminals.
+  if (error.code === "terminal_busy") return;
+  showToast({ tone: "danger", title, detail: errorText(error) });
 }
 
 function setPending(model: BoardModel, moves: readonly PendingMove[]): void {
@@ -227,7 +237,7 @@ export async function start(acting: Acting, tasks: readonly Task[]): Promise<voi
     return agent === null ? [] : [{ task, agent }];
   });
   if (ready.length === 0) {
-    showToast({ tone: "warning", title: t("board.noStart", { count: tasks.length }) });
+    showToast({ tone: "warning", title: t("task.closed.noStart", { count: tasks.length }) });
     return;
   }
   const agents = new Map(ready.map(({ task, agent }) => [task.id, agent]));
@@ -243,12 +253,64 @@ export async function start(acting: Acting, tasks: readonly Task[]): Promise<voi
 export async function stop(acting: Acting, tasks: readonly Task[]): Promise<void> {
   const working = tasks.filter(({ live }) => live !== null);
   if (working.length === 0) {
-    showToast({ tone: "warning", title: t("board.noStop", { count: tasks.length }) });
+    showToast({ tone: "warning", title: t("task.closed.noStop", { count: tasks.length }) });
     return;
   }
   await each(acting, working, ({ live }) =>
     call(acting.platform, "execution_stop", { execution_id: live?.execution_id ?? "" }),
   );
+}
+
+export async function remove(acting: Acting, tasks: readonly Task[]): Promise<void> {
+  await each(acting, tasks, ({ id, version }) =>
+    call(acting.platform, "task_delete", { task_id: id, version }),
+  );
+  clearSelection(acting.model);
+}
+
+/** Begins with no further task of those that something is being done to. */
+export function stopRecovery(model: BoardModel): void {
+  model.state.setState(({ recovering }) => ({
+    recovering: recovering && { ...recovering, isStopped: true },
+  }));
+}
+
+/** Does to each of these tasks what was chosen; those that it was not done to stay selected, with the reason. */
+export async function recover(acting: Acting, { verb, label, tasks }: Recovering): Promise<void> {
+  const { platform, model } = acting;
+  const refused: Refused[] = [];
+  const left = new Set(tasks.map(({ id }) => id));
+  for (const [done, task] of tasks.entries()) {
+    if (model.state.getState().recovering?.isStopped) break;
+    model.state.setState({ recovering: { verb, label, tasks, done } });
+    left.delete(task.id);
+    try {
+      const { id, version } = task;
+      const answer = await call(platform, "task_action", {
+        task_id: id,
+        verb,
+        version,
+        wait: "none",
+      });
+      // A guard may have sent it back at once, with words of its own.
+      const again = answer.task.error_annotation;
+      if (again && again.at !== task.error_annotation?.at) {
+        refused.push({ task, error: new ApiError({ code: again.type, message: again.message }) });
+      }
+    } catch (error) {
+      refused.push({ task, error: ApiError.from(error) });
+    }
+  }
+  await reread(acting);
+  const count = tasks.length - left.size - refused.length;
+  const kept = new Set([...left, ...refused.map(({ task }) => task.id)]);
+  if (kept.size === 0) clearSelection(model);
+  else model.state.setState({ selected: kept });
+  model.state.setState({
+    recovering: null,
+    refused: refused.length > 0 ? { verb, tasks: refused } : null,
+  });
+  if (count > 0) showToast({ tone: "success", title: t(`board.recover.${verb}.done`, { count }) });
 }
 
 export async function assign(

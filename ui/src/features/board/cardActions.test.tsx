@@ -50,8 +50,46 @@ it("stops the agents of a selection from its bar, and says when there are none",
   await waitFor(() =>
     expect(inputsOf(host, "execution_stop")).toEqual([{ execution_id: busy?.live?.execution_id }]),
   );
-  await choose(1, "Stop");
-  expect(await screen.findByText("No agent is working on the task")).toBeTruthy();
+  fireEvent.contextMenu(await card(1));
+  await screen.findByRole("menuitem", { name: "Copy link" });
+  expect(screen.queryByRole("menuitem", { name: "Stop" })).toBeNull();
+});
+
+/** Chooses cards that are not beside each other. */
+async function select(...numbers: number[]) {
+  for (const number of numbers) {
+    const found = await card(number);
+    act(() => found.focus());
+    await userEvent.keyboard("x");
+  }
+  return screen.getByRole("region", { name: "Selection" });
+}
+
+it("says on what is closed to a selection why it is, in its bar and in its menu", async () => {
+  const host = await openBoard({ status: "done", position: 0, unmerged_commits: 0 });
+  const open = host.tasks.find(({ status, live }) => status === "todo" && live === null);
+  const bar = await select(1, open?.number ?? 0);
+  const editor = within(bar).getByRole("button", { name: "Open in editor" });
+  expect(editor.getAttribute("aria-disabled")).toBe("true");
+  expect(editor.title).toBe("The editor opens one worktree at a time");
+  const deletes = within(bar).getByRole("button", { name: "Delete tasks" });
+  expect(deletes.title).toBe("Only closed tasks can be deleted, and some of these are open");
+  await userEvent.click(deletes);
+  expect(screen.queryByRole("alertdialog")).toBeNull();
+  fireEvent.contextMenu(await card(1));
+  const entry = await screen.findByRole("menuitem", { name: /^Open in editor/ });
+  expect(entry.textContent).toContain("The editor opens one worktree at a time");
+});
+
+it("deletes the closed tasks of a selection after a question that counts them", async () => {
+  const host = await openBoard({ status: "done", position: 0 });
+  host.change("t2", { status: "done", position: 1 });
+  host.answer("task_delete", { done: true });
+  const bar = await select(1, 2);
+  await userEvent.click(within(bar).getByRole("button", { name: "Delete tasks" }));
+  const question = await screen.findByRole("alertdialog", { name: "Delete 2 tasks?" });
+  await userEvent.click(within(question).getByRole("button", { name: "Delete tasks" }));
+  await waitFor(() => expect(inputsOf(host, "task_delete")).toHaveLength(2));
 });
 
 it("deletes a closed task from the menu of its card after a question, and no open one", async () => {

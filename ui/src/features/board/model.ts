@@ -6,8 +6,10 @@
 import { createContext, use } from "react";
 import { useStore } from "zustand";
 import { createStore, type StoreApi } from "zustand/vanilla";
+import type { ApiError } from "#ui/api/error.ts";
 import type { Column, Task, WorkflowView } from "#ui/api/generated.ts";
 import type { VirtualListHandle } from "#ui/components/VirtualList.tsx";
+import type { Recovery, RecoveryVerb } from "#ui/domain/recovery.ts";
 import type { PendingMove, Place, Target } from "./order.ts";
 import type { Refusal } from "./rules.ts";
 
@@ -29,7 +31,27 @@ export interface MoveWish {
   readonly to?: string;
 }
 
-export type Pick = "move" | "assign" | "priority" | null;
+export type Pick = "move" | "assign" | "priority" | "unblock" | null;
+
+/** What was asked to be done to blocked tasks, and how far it is. */
+export interface Recovering extends Recovery {
+  /** How many of them it has been done to; null until the question is answered. */
+  readonly done: number | null;
+  /** No further task is begun with. */
+  readonly isStopped?: boolean;
+}
+
+/** A task that something was not done to, and why. */
+export interface Refused {
+  readonly task: Task;
+  readonly error: ApiError;
+}
+
+/** What was not done to some tasks. */
+export interface Refusals {
+  readonly verb: RecoveryVerb;
+  readonly tasks: readonly Refused[];
+}
 
 export interface BoardState {
   readonly focused: string | null;
@@ -41,6 +63,12 @@ export interface BoardState {
   /** Waits for an answer, since it stops an agent or checks, or leaves work behind. */
   readonly asking: MoveWish | null;
   readonly picking: Pick;
+  /** Closed tasks that are deleted once that is confirmed. */
+  readonly deleting: readonly Task[];
+  readonly recovering: Recovering | null;
+  readonly refused: Refusals | null;
+  /** Raised with each change of the cards that columns show, which are not in this state themselves. */
+  readonly revision: number;
   readonly announcement: string;
 }
 
@@ -86,6 +114,10 @@ export function createBoardModel(projectId: string): BoardModel {
     editing: null,
     asking: null,
     picking: null,
+    deleting: [],
+    recovering: null,
+    refused: null,
+    revision: 0,
     announcement: "",
   }));
   const shown = () => order.flatMap((name) => columns.get(name) ?? []);
@@ -111,6 +143,7 @@ export function createBoardModel(projectId: string): BoardModel {
     view: () => view,
     publish(column) {
       columns.set(column.column.name, column);
+      state.setState(({ revision }) => ({ revision: revision + 1 }));
       const first = column.items[0];
       if (first && state.getState().focused === null) state.setState({ focused: first.id });
     },

@@ -53,7 +53,7 @@ it("takes the last act back by keys, and one before it by the same keys again", 
         : { type: "agent" as const, id: holder };
     return host.change(task_id, { roles: { [role]: holder === null ? null : given } });
   });
-  await pick("p", "urgent");
+  await pick("{Shift>}p{/Shift}", "urgent");
   await toast("Changed the priority of #1");
   await pick("a", "you");
   await toast("Reassigned #1");

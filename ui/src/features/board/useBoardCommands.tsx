@@ -1,33 +1,31 @@
 import {
-  ArrowRightLeft,
   CheckCheck,
   Columns3,
-  Copy,
   Eye,
   Grip,
+  LifeBuoy,
   ListFilter,
   PanelRightOpen,
   Pencil,
-  Play,
   Rows3,
   Signal,
-  Square,
   SquareCheck,
-  SquareCode,
   UserRound,
 } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useCommands, type Command } from "#ui/app/keys.ts";
-import { openInEditor } from "#ui/app/PlaceButtons.tsx";
 import { setQuery } from "#ui/app/router.ts";
+import { listActions } from "#ui/app/taskActionList.tsx";
 import type { WorkflowView } from "#ui/api/generated.ts";
 import type { MenuEntry } from "#ui/components/Menu.tsx";
-import { copyLinks } from "#ui/domain/taskActions.ts";
-import { start, stop } from "./actions.ts";
+import { showToast } from "#ui/components/Toast.tsx";
+import { recoverable } from "#ui/domain/recovery.ts";
 import { searchId } from "./BoardBar.tsx";
+import { actionDeed, actionKeys, actionLabel } from "./chosen.ts";
 import type { BoardFilter } from "./filter.ts";
 import { lift } from "./gestures.ts";
+import type { Pick } from "./model.ts";
 import { useActing } from "./useActing.ts";
 
 interface Wanted {
@@ -37,12 +35,10 @@ interface Wanted {
 }
 
 const onCards: ReadonlySet<string> = new Set(
-  ["open", "start", "stop", "edit", "pick", "move", "assign", "priority", "link", "editor"].map(
-    (id) => `board.${id}`,
-  ),
+  ["open", "edit", "pick", "priority"].map((id) => `board.${id}`),
 );
 
-/** The board's commands; those about cards are also what a card's menu offers. */
+/** The board's commands; those that only the board has for cards are also in the menu of a card. */
 export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly MenuEntry[] {
   const { t } = useTranslation();
   const acting = useActing();
@@ -52,8 +48,7 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
     const { model } = acting;
     const group = t("board.label");
     const focused = () => model.find(model.state.getState().focused ?? "")?.task;
-    const pick = (picking: "move" | "assign" | "priority") => () =>
-      model.state.setState({ picking });
+    const pick = (picking: Pick) => () => model.state.setState({ picking });
     const next = { none: "priority", priority: "agent", agent: null } as const;
     const all: Omit<Command, "group">[] = [
       {
@@ -62,19 +57,6 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
         keys: ["enter", "o"],
         icon: <PanelRightOpen />,
         run: () => onOpen(focused()?.number ?? null),
-      },
-      {
-        id: "board.start",
-        label: t("board.command.start"),
-        icon: <Play />,
-        enabled: view.work_role !== null,
-        run: () => void start(acting, model.chosen()),
-      },
-      {
-        id: "board.stop",
-        label: t("board.command.stop"),
-        icon: <Square />,
-        run: () => void stop(acting, model.chosen()),
       },
       {
         id: "board.edit",
@@ -96,39 +78,34 @@ export function useBoardCommands({ view, filter, onOpen }: Wanted): readonly Men
         },
       },
       {
-        id: "board.move",
-        label: t("board.command.move"),
-        keys: ["m"],
-        icon: <ArrowRightLeft />,
-        run: pick("move"),
-      },
-      {
-        id: "board.assign",
-        label: t("board.command.assign"),
-        keys: ["a"],
-        icon: <UserRound />,
-        enabled: view.work_role !== null,
-        run: pick("assign"),
-      },
-      {
         id: "board.priority",
         label: t("board.command.priority"),
-        keys: ["p"],
+        keys: ["shift+p"],
         icon: <Signal />,
         run: pick("priority"),
       },
       {
-        id: "board.link",
-        label: t("task.copyLink"),
-        icon: <Copy />,
-        run: () => copyLinks(model.chosen()),
+        id: "board.unblock",
+        label: t("board.command.unblock"),
+        keys: ["shift+u"],
+        icon: <LifeBuoy />,
+        run: () => {
+          if (recoverable(model.chosen()).length > 0) pick("unblock")();
+          else showToast({ tone: "warning", title: t("board.noUnblock") });
+        },
       },
-      {
-        id: "board.editor",
-        label: t("task.openEditor"),
-        icon: <SquareCode />,
-        run: () => openInEditor(acting.platform, focused()?.workspace ?? null),
-      },
+      ...listActions([], view).map(({ id, icon }) => ({
+        id: `board.${id}`,
+        label: actionLabel({ id, label: t(`task.action.${id}`, { count: 1 }) }),
+        ...(actionKeys[id] ? { keys: [actionKeys[id]] } : {}),
+        icon,
+        enabled: (id !== "start" && id !== "assign") || view.work_role !== null,
+        run: () => {
+          const reason = listActions(model.chosen(), view).find((each) => each.id === id)?.closed;
+          if (reason) showToast({ tone: "warning", title: reason });
+          else actionDeed(acting, id)();
+        },
+      })),
       {
         id: "board.select",
         label: t("board.command.select"),

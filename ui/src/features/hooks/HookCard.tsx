@@ -48,13 +48,13 @@ export function HookCard({ event, hook, ...order }: HookCardProps) {
     <OrderedItem
       {...order}
       place={place}
-      name={[`${which}: ${summary}`, badge].filter((part) => part !== null).join(", ")}
+      name={[`${which}: ${summary}`, badge].filter((part) => part !== null).join(" ")}
       line={
         <>
           {isScript ? <SquareTerminal aria-hidden /> : <Puzzle aria-hidden />}
           <span className={styles.summary} data-mono={isScript || undefined}>
             {summary}
-          </span>
+          </span>{" "}
           {badge && <Badge look="outline">{badge}</Badge>}
         </>
       }

@@ -1,7 +1,7 @@
 import { useState, type FormEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
-import { findingAt, restOf } from "#ui/api/findings.ts";
+import { findingAt, findingsOf, restOf } from "#ui/api/findings.ts";
 import type { Machine, MachineKind } from "#ui/api/generated.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
@@ -11,12 +11,13 @@ import { SegmentedControl } from "#ui/components/SegmentedControl.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
 import { ContainerFields } from "./ContainerFields.tsx";
+import { KubernetesFields } from "./KubernetesFields.tsx";
 import { SlurmFields } from "./SlurmFields.tsx";
 import { SshFields } from "./SshFields.tsx";
 import { mountLines } from "./container.ts";
 import {
   createInput,
-  defaultRoot,
+  defaultRootOf,
   dollars,
   emptyForm,
   formOf,
@@ -51,13 +52,20 @@ const fields = [
   "slurm.cpus",
   "slurm.memory_mb",
   "slurm.gres",
+  "kubernetes.context",
+  "kubernetes.kubeconfig",
+  "kubernetes.namespace",
+  "kubernetes.image",
+  "kubernetes.service_account",
+  "kubernetes.resources",
+  "kubernetes.tolerations",
   "root",
   "labels",
   "caps.runs",
   "quota.runs_per_day",
   "quota.micro_usd_per_day",
 ];
-const kinds: readonly MachineKind[] = ["ssh", "container", "slurm"];
+const kinds: readonly MachineKind[] = ["ssh", "container", "slurm", "kubernetes"];
 const formId = "machine-form";
 
 /** A machine: added without `machine`, changed with it. */
@@ -81,6 +89,18 @@ export function MachineDialog({
         line === null ? message : t("machines.findingOf", { line, message }),
       )
       .join(". ") || undefined;
+  // Of the resources, two have fields of their own.
+  const otherResources = findingsOf(error)
+    .filter(
+      ({ path }) =>
+        path.startsWith("kubernetes.resources.") &&
+        path !== "kubernetes.resources.cpu" &&
+        path !== "kubernetes.resources.memory",
+    )
+    .map(({ path, message }) =>
+      t("machines.findingOf", { line: path.slice("kubernetes.resources.".length), message }),
+    )
+    .join(". ");
   // The engine refuses a name that is taken as a whole; it is about that field all the same.
   const taken = error?.code === "name_taken" ? error.message : undefined;
   const rest = taken ? null : restOf(error, fields);
@@ -88,7 +108,7 @@ export function MachineDialog({
     <TextField
       label={t(`machines.rootOf.${form.kind}`)}
       hint={t(`machines.rootHintOf.${form.kind}`)}
-      placeholder={defaultRoot}
+      placeholder={defaultRootOf[form.kind]}
       mono
       value={form.root}
       error={at("root")}
@@ -156,6 +176,15 @@ export function MachineDialog({
             onChange={set}
             at={at}
             mountsError={inLines("container.mounts", mountLines(form.mounts))}
+          />
+        )}
+        {form.kind === "kubernetes" && (
+          <KubernetesFields
+            form={form}
+            onChange={set}
+            at={at}
+            resourcesError={otherResources || undefined}
+            tolerationsError={inLines("kubernetes.tolerations", sent?.kubernetes?.tolerations)}
           />
         )}
         {form.kind === "slurm" ? (

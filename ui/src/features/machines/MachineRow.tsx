@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
-import type { ContainerConfig, Machine, SlurmConfig } from "#ui/api/generated.ts";
+import type { ContainerConfig, KubernetesConfig, Machine, SlurmConfig } from "#ui/api/generated.ts";
 import { DrainingBadge, loadWords } from "#ui/domain/machines/Load.tsx";
 import { formatRoute } from "#ui/app/router.ts";
 import { Badge } from "#ui/components/Badge.tsx";
@@ -87,10 +87,37 @@ function SlurmFacts({ slurm }: { slurm: SlurmConfig }) {
   return <Facts facts={facts} />;
 }
 
+/** What pods are made of and ask for. */
+function KubernetesFacts({ kubernetes }: { kubernetes: KubernetesConfig }) {
+  const { t } = useTranslation();
+  const { image, service_account, resources, tolerations } = kubernetes;
+  const facts = [
+    image,
+    service_account == null
+      ? null
+      : t("machines.kubernetes.factServiceAccount", { name: service_account }),
+    ...Object.entries(resources ?? {}).map(([name, amount]) => `${name} ${amount}`),
+    tolerations?.length
+      ? t("machines.kubernetes.factTolerations", { names: tolerations.join(", ") })
+      : null,
+  ];
+  return <Facts facts={facts} />;
+}
+
 /** How a machine is reached: an address or a file as it is typed, a cluster in words. */
 function Way({ machine }: { machine: Machine }) {
   const { t } = useTranslation();
-  const { kind, slurm } = machine;
+  const { kind, slurm, kubernetes } = machine;
+  if (kubernetes) {
+    const { namespace, context } = kubernetes;
+    return (
+      <span className={styles.target} data-selectable>
+        {context == null
+          ? t("machines.kubernetes.way", { namespace })
+          : t("machines.kubernetes.wayOf", { namespace, cluster: context })}
+      </span>
+    );
+  }
   if (kind !== "slurm") {
     return (
       <code className={styles.target} data-selectable>
@@ -112,7 +139,7 @@ export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () =
   const [removing, setRemoving] = useState(false);
   const testButton = useRef<HTMLButtonElement>(null);
   const test = useTest(machine);
-  const { kind, name, container, slurm, labels, tasks } = machine;
+  const { kind, name, container, slurm, kubernetes, labels, tasks } = machine;
   const load = loadWords(machine, t);
   return (
     <li className={styles.machine}>
@@ -125,6 +152,7 @@ export function MachineRow({ machine, onEdit }: { machine: Machine; onEdit: () =
           <Way machine={machine} />
           {container && <ContainerFacts container={container} />}
           {slurm && <SlurmFacts slurm={slurm} />}
+          {kubernetes && <KubernetesFacts kubernetes={kubernetes} />}
           <Labels labels={labels} />
           <Row wrap gap={3}>
             <a

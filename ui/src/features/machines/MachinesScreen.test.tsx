@@ -420,7 +420,7 @@ describe("removing", () => {
     await within(dialog).findByText("tasks name it.");
     const rest = () =>
       host.answer("machine_list", pageOf(sampleMachines().filter(({ id }) => id !== "m2")));
-    host.after("machine_delete", { done: true }, rest, "machines");
+    host.after("machine_delete", { done: true, jobs_left: [] }, rest, "machines");
     await userEvent.click(within(dialog).getByRole("button", { name: "Remove machine" }));
     await waitFor(() => expect(screen.queryByRole("heading", { name: "attic" })).toBeNull());
     expect(inputsOf(host, "machine_delete").at(-1)).toEqual({ machine_id: "m2" });

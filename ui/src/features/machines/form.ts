@@ -15,11 +15,24 @@ import {
   sourceOf,
   type ContainerForm,
 } from "./container.ts";
+import {
+  emptyKubernetes,
+  kubernetesFormOf,
+  kubernetesOf,
+  podRoot,
+  type KubernetesForm,
+} from "./kubernetes.ts";
 import { emptySlurm, slurmFormOf, slurmOf, type SlurmForm } from "./slurm.ts";
 
-export const defaultRoot = "~/.forge";
+/** The folder of Forge there, unless said otherwise. */
+export const defaultRootOf: Readonly<Record<MachineKind, string>> = {
+  ssh: "~/.forge",
+  container: "~/.forge",
+  slurm: "~/.forge",
+  kubernetes: podRoot,
+};
 
-export interface MachineForm extends ContainerForm, SlurmForm {
+export interface MachineForm extends ContainerForm, SlurmForm, KubernetesForm {
   readonly kind: MachineKind;
   readonly name: string;
   readonly host: string;
@@ -55,6 +68,7 @@ function microDollars(text: string): number | null {
 export const emptyForm: MachineForm = {
   ...emptyContainer,
   ...emptySlurm,
+  ...emptyKubernetes,
   kind: "ssh",
   name: "",
   host: "",
@@ -70,10 +84,11 @@ export const emptyForm: MachineForm = {
 };
 
 export function formOf(machine: Machine): MachineForm {
-  const { kind, name, ssh, container, slurm, root, labels, caps, quota } = machine;
+  const { kind, name, ssh, container, slurm, kubernetes, root, labels, caps, quota } = machine;
   return {
     ...(container ? containerFormOf(container) : emptyContainer),
     ...(slurm ? slurmFormOf(slurm) : emptySlurm),
+    ...(kubernetes ? kubernetesFormOf(kubernetes) : emptyKubernetes),
     kind,
     name,
     host: ssh?.host ?? "",
@@ -81,7 +96,7 @@ export function formOf(machine: Machine): MachineForm {
     port: ssh?.port ?? null,
     identityFile: ssh?.identity_file ?? "",
     options: ssh?.options?.join("\n") ?? "",
-    root: root === defaultRoot ? "" : root,
+    root: root === defaultRootOf[kind] ? "" : root,
     labels: labels.join(", "),
     runs: caps.runs ?? null,
     runsPerDay: quota?.runs_per_day ?? null,
@@ -115,6 +130,8 @@ function wayOf(form: MachineForm): Pick<CreateMachine, MachineKind> {
       return { container: containerOf(form) };
     case "slurm":
       return { slurm: slurmOf(form) };
+    case "kubernetes":
+      return { kubernetes: kubernetesOf(form) };
   }
 }
 
@@ -123,7 +140,7 @@ function valuesOf(form: MachineForm) {
   return {
     name: form.name.trim(),
     ...wayOf(form),
-    root: worded(form.root) ?? defaultRoot,
+    root: worded(form.root) ?? defaultRootOf[form.kind],
     labels: partsOf(form.labels, /[\n,]/),
     caps: { runs: form.runs },
     quota: {
@@ -141,10 +158,15 @@ export const updateInput = ({ id }: Machine, form: MachineForm): UpdateMachine =
 });
 
 /** Whether enough is said to try. */
-export function isComplete({ kind, name, host, source }: MachineForm): boolean {
-  // What jobs ask for can be left to the cluster.
-  const required = { ssh: host, container: source, slurm: name };
-  return name.trim() !== "" && required[kind].trim() !== "";
+export function isComplete(form: MachineForm): boolean {
+  const required: Readonly<Record<MachineKind, readonly string[]>> = {
+    ssh: [form.host],
+    container: [form.source],
+    // What jobs ask for can be left to the cluster.
+    slurm: [],
+    kubernetes: [form.namespace, form.podImage],
+  };
+  return [form.name, ...required[form.kind]].every((text) => text.trim() !== "");
 }
 
 /** Where a machine leads: `user@host:port`, as far as that is said, or what its containers are made from. */

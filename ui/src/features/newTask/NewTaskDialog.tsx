@@ -1,4 +1,4 @@
-import { CirclePlay } from "lucide-react";
+import { CirclePlay, Lightbulb } from "lucide-react";
 import type { KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { priorityLevels, priorityNumber, type PriorityLevel } from "#ui/domain/priority.ts";
@@ -65,6 +65,10 @@ export default function NewTaskDialog({
   const agent = form.agent ?? presetAgent(agents ?? [], lastAgent);
 
   const inherited = useInherited(projectId, agent);
+  // Whoever writes a first task sees what a good one says.
+  const board = useOp("project_board", { project_id: projectId }).data;
+  const isFirst = board?.columns.every(({ count }) => count === 0) ?? false;
+  const wantsExample = isFirst && title === "" && description === "";
   const hasMachines = useMachines().length > 0 || inherited.labels.length > 0;
   const inTurn = part?.mode === "ordered_turn";
   const holders = (none: string): SelectOption<string>[] => [
@@ -177,6 +181,23 @@ export default function NewTaskDialog({
           <Banner tone="danger" title={t("newTask.failed")}>
             {rest}
           </Banner>
+        )}
+        {wantsExample && (
+          <div className={styles.example}>
+            <p className={layout.note}>{t("newTask.exampleText")}</p>
+            <Button
+              size="sm"
+              icon={<Lightbulb />}
+              onClick={() =>
+                set({
+                  title: t("newTask.example.title"),
+                  description: t("newTask.example.description"),
+                })
+              }
+            >
+              {t("newTask.useExample")}
+            </Button>
+          </div>
         )}
         <TextField
           label={t("newTask.name")}

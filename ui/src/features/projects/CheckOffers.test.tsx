@@ -54,6 +54,16 @@ describe("checks that files imply", () => {
     await screen.findByDisplayValue("npm run lint");
   });
 
+  it("wait while other checks are written and not saved", async () => {
+    openApp(createSampleHost(null, 20), "#/settings/project/p2?tab=checks");
+    const use = within(await offers()).getByRole("button", { name: "Use all 3" });
+    await userEvent.click(screen.getByRole("button", { name: "Add check" }));
+    await userEvent.type(screen.getByRole("textbox", { name: "Checks, line 1" }), "make");
+    expect(use).toHaveProperty("disabled", true);
+    await userEvent.click(screen.getByRole("button", { name: "Discard" }));
+    await waitFor(() => expect(use).toHaveProperty("disabled", false));
+  });
+
   it("are not offered where there are checks", async () => {
     openApp(createSampleHost(null, 20), "#/settings/project/p1?tab=checks");
     await screen.findByDisplayValue("npm test");

@@ -6,6 +6,7 @@ import { errorText } from "#ui/api/error.ts";
 import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
+import { useSettings } from "./settingsContext.ts";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
@@ -13,6 +14,8 @@ export function CheckOffers({ projectId }: { projectId: string }) {
   const { t } = useTranslation();
   const offers = useOp("project_check_offers", { project_id: projectId }).data?.items ?? [];
   const take = useOpMutation("project_checks_take");
+  // The offer is saved at once, past what is written: beside a draft of the same list one of both would be lost.
+  const isOff = useSettings().isChanged("review_config.ci_steps");
   if (offers.length === 0) return null;
   const use = (commands: string[]) => take.mutate({ project_id: projectId, commands });
   return (
@@ -29,6 +32,7 @@ export function CheckOffers({ projectId }: { projectId: string }) {
               size="sm"
               variant="primary"
               busy={take.isPending}
+              disabled={isOff}
               onClick={() => use(offers.map(({ command }) => command))}
             >
               {t("projectSettings.offerUseAll", { count: offers.length })}
@@ -51,6 +55,7 @@ export function CheckOffers({ projectId }: { projectId: string }) {
             <Button
               size="sm"
               busy={take.isPending}
+              disabled={isOff}
               aria-label={t("projectSettings.offerUseOf", { command })}
               onClick={() => use([command])}
             >

@@ -1,5 +1,5 @@
 import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
-import { useId, useState } from "react";
+import { useId } from "react";
 import { useTranslation } from "react-i18next";
 import { findingAt } from "#ui/api/findings.ts";
 import type { CopyFile, CopyMode } from "#ui/api/generated.ts";
@@ -8,8 +8,9 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { moved } from "#ui/draft/path.ts";
-import { Frame, useSettings } from "./Setting.tsx";
-import { patchAt } from "./settingsPath.ts";
+import { Frame } from "./Setting.tsx";
+import { useSettings } from "./settingsContext.ts";
+import { useEdited } from "./useEdited.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
@@ -22,21 +23,16 @@ const plain = (rules: readonly CopyFile[]) =>
   rules
     .map((rule) => ({ pattern: rule.pattern.trim(), mode: modeOf(rule) }))
     .filter(({ pattern }) => pattern !== "");
-const same = (one: readonly CopyFile[], other: readonly CopyFile[]) =>
-  JSON.stringify(plain(one)) === JSON.stringify(plain(other));
-
-/** Files that git does not hold and a new worktree needs: nothing is saved before the button says so. */
+/** Files that git does not hold and a new worktree needs. */
 export function CopyFiles() {
-  const { view } = useSettings();
-  const saved = view.settings.copy_files ?? [];
-  return <Rules key={JSON.stringify(saved)} saved={saved} />;
-}
-
-function Rules({ saved }: { saved: readonly CopyFile[] }) {
   const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
+  const { view, error } = useSettings();
   const id = useId();
-  const [rules, setRules] = useState(saved);
+  const { typed: rules, set: setRules } = useEdited<readonly CopyFile[]>({
+    path,
+    shown: view.settings.copy_files ?? [],
+    said: plain,
+  });
   const set = (index: number, change: Partial<CopyFile>) =>
     setRules(rules.map((rule, at) => (at === index ? { ...rule, ...change } : rule)));
   const label = t("projectSettings.copyFiles");
@@ -105,16 +101,6 @@ function Rules({ saved }: { saved: readonly CopyFile[] }) {
           >
             {t("projectSettings.addRule")}
           </Button>
-          {!same(rules, saved) && (
-            <Button
-              size="sm"
-              variant="primary"
-              busy={busy}
-              onClick={() => patch(patchAt(path, plain(rules)))}
-            >
-              {t("projectSettings.save")}
-            </Button>
-          )}
         </div>
       </Stack>
     </Frame>

@@ -38,7 +38,7 @@ it("keeps prices of models in dollars per million tokens", async () => {
   await userEvent.type(box("Input price of local-model"), "0.4");
   expect(within(group).getByText(/Enter an input and an output price/)).toBeTruthy();
   await userEvent.type(box("Output price of local-model"), "2");
-  await userEvent.click(within(group).getByRole("button", { name: "Save" }));
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await waitFor(() =>
     expect(inputsOf(host, "project_settings_update")).toEqual([
       {

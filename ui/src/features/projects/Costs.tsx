@@ -1,6 +1,6 @@
 /** What runs may cost, and what models cost where Forge's own prices are not right. */
 import { Plus, X } from "lucide-react";
-import { useId, useState } from "react";
+import { useId } from "react";
 import { useTranslation } from "react-i18next";
 import { findingAt } from "#ui/api/findings.ts";
 import type { ModelPrice } from "#ui/api/generated.ts";
@@ -9,10 +9,10 @@ import { IconButton } from "#ui/components/IconButton.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { costFields } from "./fields.ts";
 import { Fields } from "./Fields.tsx";
-import { Frame, useSettings } from "./Setting.tsx";
+import { Frame } from "./Setting.tsx";
+import { useSettings } from "./settingsContext.ts";
 import {
   emptyRow,
-  isSaid,
   priceFields,
   pricesPatch,
   rowsOf,
@@ -21,21 +21,25 @@ import {
   type PriceField,
   type PriceRow,
 } from "./prices.ts";
-import { patchAt } from "./settingsPath.ts";
+import { useEdited } from "./useEdited.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const path = "model_prices";
 
-function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
+function Prices() {
   const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
+  const { view, error } = useSettings();
   const id = useId();
-  const start = rowsOf(saved);
-  const [rows, setRows] = useState<readonly PriceRow[]>(start);
+  const prices: Readonly<Record<string, ModelPrice>> = view.settings.model_prices ?? {};
+  const { typed: rows, set: setRows } = useEdited<readonly PriceRow[]>({
+    path,
+    shown: rowsOf(prices),
+    said: (next) => pricesPatch(prices, next),
+    isWrong: (next) => wrongIn(next) !== null,
+  });
   const wrong = wrongIn(rows);
-  const changed = JSON.stringify(rows.filter(isSaid)) !== JSON.stringify(start);
   const label = t("costs.prices");
   const set = (index: number, change: (row: PriceRow) => PriceRow) =>
     setRows(rows.map((row, at) => (at === index ? change(row) : row)));
@@ -109,7 +113,7 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
             </tbody>
           </table>
         )}
-        {changed && wrong && <span className={styles.error}>{t(`costs.wrong.${wrong}`)}</span>}
+        {wrong && <span className={styles.error}>{t(`costs.wrong.${wrong}`)}</span>}
         {!inRows && findingAt(error, path) && (
           <span className={styles.error}>{findingAt(error, path)}</span>
         )}
@@ -123,17 +127,6 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
           >
             {t("costs.addPrice")}
           </Button>
-          {changed && (
-            <Button
-              size="sm"
-              variant="primary"
-              busy={busy}
-              disabled={wrong !== null}
-              onClick={() => patch(patchAt(path, pricesPatch(saved, rows)))}
-            >
-              {t("projectSettings.save")}
-            </Button>
-          )}
         </div>
       </Stack>
     </Frame>
@@ -141,13 +134,11 @@ function Prices({ saved }: { saved: Readonly<Record<string, ModelPrice>> }) {
 }
 
 export function Costs() {
-  const { view } = useSettings();
-  const prices = view.settings.model_prices ?? {};
   return (
     <>
       <Fields fields={costFields} />
       <div className={styles.card}>
-        <Prices key={JSON.stringify(prices)} saved={prices} />
+        <Prices />
       </div>
     </>
   );

@@ -9,9 +9,9 @@ import {
   LinesSetting,
   SwitchSetting,
   TextSetting,
-  useSettings,
   type SettingProps,
 } from "./Setting.tsx";
+import { useSettings } from "./settingsContext.ts";
 import { patchAt, valueAt } from "./settingsPath.ts";
 import styles from "./settings.module.css";
 

@@ -1,10 +1,10 @@
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
 import { TrustDialog } from "#ui/domain/trust/TrustDialog.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
-import { findingAt, restOf } from "#ui/api/findings.ts";
+import { findingAt } from "#ui/api/findings.ts";
 import type { Project } from "#ui/api/generated.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Badge } from "#ui/components/Badge.tsx";
@@ -12,46 +12,37 @@ import { Banner } from "#ui/components/Banner.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
+import { dropDraft } from "#ui/draft/drafts.ts";
+import { draftKeysOf } from "./draftKeys.ts";
+import { onEnter } from "./onEnter.ts";
+import { useSettings } from "./settingsContext.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 function NameAndBranch({ project }: { project: Project }) {
   const { t } = useTranslation();
-  const [name, setName] = useState(project.name);
-  const [branch, setBranch] = useState(project.default_branch);
-  const update = useOpMutation("project_update");
-  const changed = name.trim() !== project.name || branch.trim() !== project.default_branch;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    update.mutate({
-      project_id: project.id,
-      ...(name.trim() === project.name ? {} : { name: name.trim() }),
-      ...(branch.trim() === project.default_branch ? {} : { default_branch: branch.trim() }),
-    });
-  };
-  const rest = restOf(update.error, ["name", "default_branch"]);
+  const { facts, patch, submit } = useSettings();
+  const { values, error } = facts;
+  const set = (change: Partial<typeof values>) => patch({ project: change });
   return (
-    <form className={styles.setting} onSubmit={submit}>
+    <div className={styles.setting}>
       <Stack gap={3}>
-        {rest && (
-          <Banner tone="danger" title={t("projectSettings.notSaved")}>
-            {rest}
-          </Banner>
-        )}
         <TextField
           label={t("projects.name")}
-          value={name}
-          error={findingAt(update.error, "name")}
-          onChange={setName}
+          value={values.name}
+          error={findingAt(error, "name")}
+          onKeyDown={onEnter(submit)}
+          onChange={(name) => set({ name })}
         />
         <TextField
           label={t("projects.branch")}
           hint={t("projectSettings.branchHint")}
           mono
-          value={branch}
-          error={findingAt(update.error, "default_branch")}
-          onChange={setBranch}
+          value={values.default_branch}
+          error={findingAt(error, "default_branch")}
+          onKeyDown={onEnter(submit)}
+          onChange={(default_branch) => set({ default_branch })}
         />
         <Stack gap={0} shrink>
           <span className={styles.label}>{t("projects.path")}</span>
@@ -59,15 +50,8 @@ function NameAndBranch({ project }: { project: Project }) {
             {project.repo_path}
           </code>
         </Stack>
-        {changed && (
-          <div className={styles.buttons}>
-            <Button type="submit" variant="primary" busy={update.isPending}>
-              {t("projectSettings.save")}
-            </Button>
-          </div>
-        )}
       </Stack>
-    </form>
+    </div>
   );
 }
 
@@ -75,7 +59,12 @@ function Remove({ project }: { project: Project }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
-  const remove = useOpMutation("project_delete", { onSuccess: () => navigate("home") });
+  const remove = useOpMutation("project_delete", {
+    onSuccess: () => {
+      for (const key of draftKeysOf(project.id)) dropDraft(key);
+      navigate("home");
+    },
+  });
   return (
     <div className={styles.head}>
       <Stack as="span" gap={0} shrink>
@@ -144,25 +133,47 @@ function StartupFiles({ project }: { project: Project }) {
   );
 }
 
-export function General({ project }: { project: Project }) {
+/** A pause holds at once: it is a deed, and no setting that could wait for others. */
+function Pause({ project }: { project: Project }) {
   const { t } = useTranslation();
   const pause = useOpMutation("project_pause");
   const resume = useOpMutation("project_resume");
+  const failed = pause.error ?? resume.error;
+  return (
+    <div className={styles.setting}>
+      <div className={layout.fillNarrow}>
+        <Stack gap={3}>
+          {failed && (
+            <Banner
+              tone="danger"
+              title={t(pause.error ? "projectSettings.notPaused" : "projectSettings.notResumed")}
+            >
+              {errorText(failed)}
+            </Banner>
+          )}
+          <Switch
+            label={t("projectSettings.paused")}
+            hint={t("projectSettings.pausedHint")}
+            disabled={pause.isPending || resume.isPending}
+            checked={project.paused}
+            onChange={(paused) => {
+              pause.reset();
+              resume.reset();
+              (paused ? pause : resume).mutate({ project_id: project.id });
+            }}
+          />
+        </Stack>
+      </div>
+    </div>
+  );
+}
+
+export function General({ project }: { project: Project }) {
   return (
     <>
       <div className={styles.card}>
-        <NameAndBranch key={`${project.name} ${project.default_branch}`} project={project} />
-        <div className={styles.setting}>
-          <div className={layout.fillNarrow}>
-            <Switch
-              label={t("projectSettings.paused")}
-              hint={t("projectSettings.pausedHint")}
-              disabled={pause.isPending || resume.isPending}
-              checked={project.paused}
-              onChange={(paused) => (paused ? pause : resume).mutate({ project_id: project.id })}
-            />
-          </div>
-        </div>
+        <NameAndBranch project={project} />
+        <Pause project={project} />
       </div>
       <div className={styles.card}>
         <StartupFiles project={project} />

@@ -6,7 +6,7 @@ import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { modeOf } from "./CopyFiles.tsx";
 import { newIn, patchOf } from "./imports.ts";
-import { useSettings } from "./Setting.tsx";
+import { useSettings } from "./settingsContext.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";

@@ -57,6 +57,7 @@ it("wins over the file, value by value, and gives a value back", async () => {
   const before = sampleSettings(sampleOwn);
   host.after("project_settings_update", before, answer(before, sampleLoop), "projects");
   await userEvent.click(reset);
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await waitFor(() => expect(sourceOf("Concurrent entries")).toBe(".forge.json"));
   expect(inputsOf(host, "project_settings_update")).toEqual([
     { project_id: "p1", innerLoop: { competitive: { maxParallel: 4 } } },
@@ -93,13 +94,13 @@ it("keeps strategies as a whole, and says what is wrong at the field", async () 
   );
   await userEvent.clear(second);
   await userEvent.type(second, (first as HTMLInputElement).value);
-  await userEvent.click(within(group).getByRole("button", { name: "Save" }));
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await within(group).findByText(/is used twice/);
   expect(second.getAttribute("aria-invalid")).toBe("true");
   expect(first.getAttribute("aria-invalid")).not.toBe("true");
   host.answer("project_settings_update", sampleSettings(sampleOwn));
   await userEvent.type(second, "-2");
-  await userEvent.click(within(group).getByRole("button", { name: "Save" }));
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await waitFor(() => expect(inputsOf(host, "project_settings_update")).toHaveLength(2));
   expect(inputsOf(host, "project_settings_update")[1]).toMatchObject({
     innerLoop: {

@@ -1,12 +1,10 @@
 /** The inner loop's configuration: each value with where it comes from, and what `.forge.json` says. */
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useOp } from "#ui/api/client.ts";
 import { findingAt } from "#ui/api/findings.ts";
 import type { InnerLoopState, Project, RepositoryConfig } from "#ui/api/generated.ts";
 import { rowsOf, strategiesOf, type StrategyRow } from "#ui/domain/race/strategies.ts";
 import { StrategyFields } from "#ui/domain/race/StrategyFields.tsx";
-import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -21,42 +19,34 @@ import {
   reviewFields,
   teachFields,
 } from "./innerLoopFields.ts";
-import { Frame, SettingsProvider, useSettings } from "./Setting.tsx";
-import { patchAt } from "./settingsPath.ts";
+import { Frame } from "./Setting.tsx";
+import { SettingsProvider, useSettings } from "./settingsContext.ts";
+import { patchAt, valueAt } from "./settingsPath.ts";
+import { useEdited } from "./useEdited.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
 const key = "innerLoop";
+type InnerLoopStrategies = Parameters<typeof rowsOf>[0] | undefined;
 
-function Strategies({ saved }: { saved: readonly StrategyRow[] }) {
+function Strategies({ inForce }: { inForce: readonly StrategyRow[] }) {
   const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
-  const [rows, setRows] = useState(saved);
+  const { view, error, isReset } = useSettings();
   const path = `${key}.competitive.strategies`;
+  const own = valueAt(view.own, path) as InnerLoopStrategies;
+  const { typed: rows, set } = useEdited<readonly StrategyRow[]>({
+    path,
+    shown: own ? rowsOf(own) : isReset(path) ? [] : inForce,
+    said: strategiesOf,
+  });
   const label = t("race.strategies");
-  const changed = JSON.stringify(rows) !== JSON.stringify(saved);
   return (
     <Frame path={path} label={label}>
       <Stack gap={2} role="group" aria-label={label}>
         <span className={styles.label}>{label}</span>
         <span className={layout.note}>{t("race.strategiesHint")}</span>
-        <StrategyFields rows={rows} onChange={setRows} error={error} path={path} />
-        {changed && (
-          <div className={styles.buttons}>
-            <Button
-              size="sm"
-              variant="primary"
-              busy={busy}
-              onClick={() => patch(patchAt(path, strategiesOf(rows)))}
-            >
-              {t("projectSettings.save")}
-            </Button>
-            <Button size="sm" variant="ghost" onClick={() => setRows(saved)}>
-              {t("action.cancel")}
-            </Button>
-          </div>
-        )}
+        <StrategyFields rows={rows} onChange={set} error={error} path={path} />
       </Stack>
     </Frame>
   );
@@ -64,12 +54,14 @@ function Strategies({ saved }: { saved: readonly StrategyRow[] }) {
 
 const coder = "";
 
-function Drafter({ agentId }: { agentId: string | null }) {
+function Drafter({ inForce }: { inForce: string | null }) {
   const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
+  const { view, error, busy, patch, isReset } = useSettings();
   const agents = useOp("agent_list", {}).data?.items ?? [];
   const path = `${key}.autoFix.agentId`;
   const label = t("innerLoop.field.agentId");
+  const own = valueAt(view.own, path);
+  const agentId = typeof own === "string" ? own : isReset(path) ? null : inForce;
   return (
     <Frame path={path} label={label}>
       <Select
@@ -99,10 +91,8 @@ function Group({ title, ...table }: { title: string } & FieldsProps) {
 
 function Groups({ state: { config } }: { state: InnerLoopState }) {
   const { t } = useTranslation();
-  const saved = rowsOf(config.competitive?.strategies ?? []);
-  // What came from elsewhere starts the fields anew.
-  const strategies = <Strategies key={JSON.stringify(saved)} saved={saved} />;
-  const drafter = <Drafter agentId={config.autoFix?.agentId ?? null} />;
+  const strategies = <Strategies inForce={rowsOf(config.competitive?.strategies ?? [])} />;
+  const drafter = <Drafter inForce={config.autoFix?.agentId ?? null} />;
   return (
     <>
       <Group title={t("innerLoop.group.races")} fields={raceFields} parts={{ strategies }} />

@@ -4,39 +4,38 @@ import { useTranslation } from "react-i18next";
 import { HooksEditor, KnowledgeSection, WorkflowEditor } from "#ui/app/projectParts.tsx";
 import { navigate, setQuery, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
-import { useOp, useOpMutation } from "#ui/api/client.ts";
-import { findingsOf } from "#ui/api/findings.ts";
+import { useOp } from "#ui/api/client.ts";
 import type { Project } from "#ui/api/generated.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { SideTabs } from "#ui/components/SideTabs.tsx";
-import { showToast } from "#ui/components/Toast.tsx";
-import { useIsDirty } from "#ui/draft/drafts.ts";
+import { useDraft, useIsDirty, type Draft } from "#ui/draft/drafts.ts";
 import { CheckOffers } from "./CheckOffers.tsx";
 import { Costs } from "./Costs.tsx";
+import { hooksKey, workflowKey } from "./draftKeys.ts";
 import { Fields } from "./Fields.tsx";
 import { automationFields, checkFields, mergeFields, noticeFields } from "./fields.ts";
 import { General } from "./General.tsx";
 import { InnerLoop } from "./InnerLoop.tsx";
 import { PullRequests } from "./PullRequests.tsx";
-import { SettingsProvider } from "./Setting.tsx";
+import { SettingsOf } from "./SettingsOf.tsx";
+import { groups, pageOf, pages, type PageId } from "./settingsPages.ts";
+import { SettingsSaving } from "./SettingsSaving.tsx";
 import { Services } from "./services/Services.tsx";
 import { Setup } from "./Setup.tsx";
 import { draftKey } from "./services/useServicesDraft.ts";
+import { patchFrom, pathsOf } from "./settingsDraft.ts";
+import { settingsDraftKey } from "./useSettingsDraft.ts";
 import { ValidateGate } from "./ValidateGate.tsx";
 import styles from "./settings.module.css";
 
-const groups = [
-  {
-    name: "project",
-    tabs: ["general", "setup", "services", "costs", "knowledge", "notifications"],
-  },
-  { name: "process", tabs: ["workflow", "hooks", "automation", "innerLoop"] },
-  { name: "delivery", tabs: ["checks", "merge", "pullRequests"] },
-] as const;
-type TabId = (typeof groups)[number]["tabs"][number];
-const tabs: readonly TabId[] = groups.flatMap((group) => [...group.tabs]);
+/** The pages of what is written; a value that no page names is of the setup. */
+function pagesOf(draft: Draft | undefined): readonly PageId[] {
+  if (!draft) return [];
+  const paths = pathsOf(patchFrom(JSON.parse(draft.base), JSON.parse(draft.text)));
+  return paths.map((path) => pageOf(path) ?? "setup");
+}
 
 function Checks({ projectId }: { projectId: string }) {
   return (
@@ -53,45 +52,6 @@ function Automation() {
   return <Fields fields={automationFields(access !== undefined && access.mcp_url === null)} />;
 }
 
-function SettingsOf({ project, children }: { project: Project; children: ReactNode }) {
-  const { t } = useTranslation();
-  const settings = useOp("project_settings_get", { project_id: project.id });
-  const update = useOpMutation("project_settings_update", {
-    onSuccess: () => void settings.refetch(),
-    onError: (error) => {
-      // A finding is said at its field.
-      if (findingsOf(error).length > 0) return;
-      showToast({ tone: "danger", title: t("projectSettings.notSaved"), detail: error.message });
-    },
-  });
-  // What was read once is edited on, also while it cannot be read again.
-  if (settings.error && !settings.data) {
-    return (
-      <ErrorState
-        title={t("projectSettings.failed")}
-        error={settings.error}
-        onRetry={() => void settings.refetch()}
-      />
-    );
-  }
-  if (!settings.data) return <SkeletonText lines={6} />;
-  return (
-    <SettingsProvider
-      value={{
-        view: settings.data,
-        error: update.error,
-        busy: update.isPending,
-        patch: (change) => update.mutate({ ...change, project_id: project.id }),
-        save: (change) => update.mutateAsync({ ...change, project_id: project.id }),
-        reread: () =>
-          settings.refetch().then(({ data, isError }) => (data && !isError ? data : null)),
-      }}
-    >
-      {children}
-    </SettingsProvider>
-  );
-}
-
 /** Heavy parts come when somebody looks at them. */
 function Lazily({ part }: { part: ReactNode }) {
   const waiting = (
@@ -102,14 +62,16 @@ function Lazily({ part }: { part: ReactNode }) {
   return <Suspense fallback={waiting}>{part}</Suspense>;
 }
 
-function useUnsaved(projectId: string): ReadonlySet<TabId> {
-  const workflow = useIsDirty(`workflow:${projectId}`);
-  const hooks = useIsDirty(`hooks:${projectId}`);
+function useUnsaved(projectId: string): ReadonlySet<PageId> {
+  const workflow = useIsDirty(workflowKey(projectId));
+  const hooks = useIsDirty(hooksKey(projectId));
   const services = useIsDirty(draftKey(projectId));
-  return new Set([
+  const settings = useDraft(settingsDraftKey(projectId));
+  return new Set<PageId>([
     ...(workflow ? (["workflow"] as const) : []),
     ...(hooks ? (["hooks"] as const) : []),
     ...(services ? (["services"] as const) : []),
+    ...pagesOf(settings),
   ]);
 }
 
@@ -119,21 +81,19 @@ export default function ProjectSettingsScreen() {
   const id = route.name === "projectSettings" ? route.params.project : "";
   const unsaved = useUnsaved(id);
   const wanted = route.name === "projectSettings" ? route.query["tab"] : undefined;
-  const tab = tabs.find((each) => each === wanted) ?? "general";
+  const tab = pages.find((each) => each === wanted) ?? "general";
   const project = useOp("project_get", { project_id: id }, { enabled: id !== "" });
-  const settled = (found: Project, content: ReactNode): ReactNode => (
+  const settled = (found: Project, content: ReactNode, ownEditor = false): ReactNode => (
     <div className={styles.column}>
-      <SettingsOf project={found}>{content}</SettingsOf>
+      <SettingsOf key={found.id} project={found} page={tab} ownEditor={ownEditor}>
+        {content}
+      </SettingsOf>
     </div>
   );
-  const panel = (each: TabId, found: Project): ReactNode => {
+  const panel = (each: PageId, found: Project): ReactNode => {
     switch (each) {
       case "general":
-        return (
-          <div className={styles.column}>
-            <General project={found} />
-          </div>
-        );
+        return settled(found, <General project={found} />);
       case "workflow":
         return <Lazily part={<WorkflowEditor projectId={found.id} />} />;
       case "hooks":
@@ -147,7 +107,7 @@ export default function ProjectSettingsScreen() {
       case "setup":
         return settled(found, <Setup projectId={found.id} />);
       case "services":
-        return settled(found, <Services key={found.id} projectId={found.id} />);
+        return settled(found, <Services key={found.id} projectId={found.id} />, true);
       case "automation":
         return settled(found, <Automation />);
       case "costs":
@@ -184,21 +144,23 @@ export default function ProjectSettingsScreen() {
         />
       )}
       {found && (
-        <SideTabs<TabId>
-          label={t("projectSettings.command")}
-          value={tab}
-          onChange={(next) => setQuery({ tab: next === "general" ? null : next, view: null })}
-          groups={groups.map((group) => ({
-            title: t(`projectSettings.group.${group.name}`),
-            tabs: group.tabs.map((each) => ({
-              id: each,
-              label: unsaved.has(each)
-                ? t("projectSettings.unsavedTab", { name: t(`projectSettings.tab.${each}`) })
-                : t(`projectSettings.tab.${each}`),
-              panel: each === tab ? panel(each, found) : null,
-            })),
-          }))}
-        />
+        <SettingsSaving key={found.id} projectId={found.id} page={tab}>
+          <SideTabs<PageId>
+            label={t("projectSettings.command")}
+            value={tab}
+            onChange={(next) => setQuery({ tab: next === "general" ? null : next, view: null })}
+            groups={groups.map((group) => ({
+              title: t(`projectSettings.group.${group.name}`),
+              tabs: group.tabs.map((each) => ({
+                id: each,
+                label: unsaved.has(each)
+                  ? t("projectSettings.unsavedTab", { name: t(`projectSettings.tab.${each}`) })
+                  : t(`projectSettings.tab.${each}`),
+                panel: each === tab ? panel(each, found) : null,
+              })),
+            }))}
+          />
+        </SettingsSaving>
       )}
     </Screen>
   );

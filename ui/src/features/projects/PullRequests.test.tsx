@@ -70,6 +70,7 @@ describe("pull requests of a project", () => {
     const { user, sent } = show("pullRequests", guessed);
     await user.click(await screen.findByRole("combobox", { name: "Merge method" }));
     await user.click(await screen.findByRole("option", { name: /Pull request/ }));
+    await user.click(screen.getByRole("button", { name: "Save" }));
     await waitFor(() =>
       expect(sent("project_update")).toEqual([{ project_id: "p1", work_mode: "pull_request" }]),
     );
@@ -86,6 +87,7 @@ describe("pull requests of a project", () => {
     );
     await user.click(await screen.findByRole("combobox", { name: "Merge method" }));
     await user.click(await screen.findByRole("option", { name: /Pull request/ }));
+    await user.click(screen.getByRole("button", { name: "Save" }));
     expect(await screen.findByText(/no code host/)).toBeTruthy();
   });
 
@@ -96,9 +98,11 @@ describe("pull requests of a project", () => {
     expect(screen.getByLabelText<HTMLInputElement>("Owner").value).toBe("acme");
     expect(await violationsIn(container, "region")).toEqual([]);
     await user.click(within(found).getByRole("button", { name: "Use code host" }));
+    await user.click(screen.getByRole("button", { name: "Save" }));
     await waitFor(() =>
       expect(sent("project_settings_update")).toEqual([
-        { project_id: "p1", code_host: sampleCodeHost },
+        // No address of its own: the usual one.
+        { project_id: "p1", code_host: { ...sampleCodeHost, base_url: undefined } },
       ]),
     );
   });
@@ -115,11 +119,11 @@ describe("pull requests of a project", () => {
       },
     );
     const address = await screen.findByLabelText("Address");
-    expect(screen.queryByRole("button", { name: "Save code host" })).toBeNull();
+    expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
     await user.type(address, "nowhere");
-    await user.click(screen.getByRole("button", { name: "Save code host" }));
+    await user.click(screen.getByRole("button", { name: "Save" }));
     expect(sent("project_settings_update")).toEqual([
-      { project_id: "p1", code_host: { ...sampleCodeHost, base_url: "nowhere" } },
+      { project_id: "p1", code_host: { base_url: "nowhere" } },
     ]);
     expect(await screen.findByText("is no address")).toBeTruthy();
   });
@@ -127,6 +131,7 @@ describe("pull requests of a project", () => {
   it("go back to what the git remotes say", async () => {
     const { user, sent } = show("pullRequests", sampleStanding(), { code_host: sampleCodeHost });
     await user.click(await screen.findByRole("button", { name: "Use git remotes" }));
+    await user.click(screen.getByRole("button", { name: "Save" }));
     expect(sent("project_settings_update")).toEqual([{ project_id: "p1", code_host: null }]);
   });
 
@@ -177,11 +182,15 @@ describe("pull requests of a project", () => {
   });
 
   it("can be set up where no remote names a host, and say when the host was not asked", async () => {
-    const { unmount } = show("pullRequests", sampleStanding({ host: null, configured: false }));
-    expect(await screen.findByText(/none was found in the git remotes/)).toBeTruthy();
-    expect(screen.getByRole("button", { name: "Save code host" }).hasAttribute("disabled")).toBe(
-      true,
+    const { user, unmount } = show(
+      "pullRequests",
+      sampleStanding({ host: null, configured: false }),
     );
+    expect(await screen.findByText(/none was found in the git remotes/)).toBeTruthy();
+    // Half a host is none.
+    await user.type(screen.getByLabelText("Owner"), "acme");
+    expect(screen.getByRole("button", { name: "Save" }).hasAttribute("disabled")).toBe(true);
+    expect(screen.getByText("Required")).toBeTruthy();
     expect(screen.queryByLabelText("Token")).toBeNull();
     unmount();
     show("pullRequests", guessed, {}, { project_code_host: refuse("internal", "failed to ask") });
@@ -195,18 +204,17 @@ describe("reviews of a project", () => {
       review_config: { reuse_passes: false, review_prompt: "Mind the licences." },
     });
     await user.click(await screen.findByRole("switch", { name: /Reuse passed checks/ }));
-    expect(sent("project_settings_update")).toEqual([
-      { project_id: "p1", review_config: { reuse_passes: true } },
-    ]);
     const wishes = screen.getByLabelText<HTMLTextAreaElement>("Reviewer instructions");
     expect(wishes.value).toBe("Mind the licences.");
     await user.clear(wishes);
     await user.type(wishes, "No new dependency.");
-    const form = wishes.closest("form") as HTMLElement;
-    await user.click(within(form).getByRole("button", { name: "Save" }));
-    expect(sent("project_settings_update")[1]).toEqual({
-      project_id: "p1",
-      review_config: { review_prompt: "No new dependency." },
-    });
+    expect(sent("project_settings_update")).toEqual([]);
+    await user.click(screen.getByRole("button", { name: "Save" }));
+    expect(sent("project_settings_update")).toEqual([
+      {
+        project_id: "p1",
+        review_config: { reuse_passes: true, review_prompt: "No new dependency." },
+      },
+    ]);
   });
 });

@@ -14,16 +14,10 @@ import { Select } from "#ui/components/Select.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { TextField } from "#ui/components/TextField.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
-import {
-  draftOf,
-  hostKinds,
-  isWhole,
-  same,
-  settingOf,
-  usualAddress,
-  type HostDraft,
-} from "./codeHost.ts";
-import { useSettings } from "./Setting.tsx";
+import { draftOf, hostKinds, settingOf, usualAddress, type HostDraft } from "./codeHost.ts";
+import { onEnter } from "./onEnter.ts";
+import { useSettings } from "./settingsContext.ts";
+import { useEdited } from "./useEdited.ts";
 import { WorkModeSetting } from "./WorkModeSetting.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
@@ -58,20 +52,23 @@ function Suggestion({ host, onUse }: { host: HostConfig; onUse: () => void }) {
   );
 }
 
-function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
+function HostFields({ shown, isOwn }: { shown: HostDraft; isOwn: boolean }) {
   const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
-  const [draft, setDraft] = useState(saved);
+  const { error, busy, patch, submit } = useSettings();
+  const { typed: draft, set: setDraft } = useEdited<HostDraft>({
+    path,
+    shown,
+    said: settingOf,
+  });
+  const atPart = (part: "owner" | "repo") =>
+    findingAt(error, `${path}.${part}`) ??
+    (isOwn && draft[part].trim() === "" ? t("codeHost.required") : undefined);
   const set = (change: Partial<HostDraft>) => setDraft({ ...draft, ...change });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (isWhole(draft)) patch({ [path]: settingOf(draft) });
-  };
   const parts = ["kind", "base_url", "owner", "repo", "remote"];
   const inFields = parts.some((part) => findingAt(error, `${path}.${part}`));
   const rest = inFields ? undefined : findingAt(error, path);
   return (
-    <form className={styles.host} onSubmit={submit}>
+    <div className={styles.host}>
       <Select<HostKind>
         label={t("codeHost.kind")}
         value={draft.kind}
@@ -85,6 +82,7 @@ function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
         placeholder={usualAddress[draft.kind]}
         value={draft.url}
         error={findingAt(error, `${path}.base_url`)}
+        onKeyDown={onEnter(submit)}
         onChange={(url) => set({ url })}
       />
       <TextField
@@ -92,14 +90,16 @@ function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
         hint={t("codeHost.ownerHint")}
         mono
         value={draft.owner}
-        error={findingAt(error, `${path}.owner`)}
+        error={atPart("owner")}
+        onKeyDown={onEnter(submit)}
         onChange={(owner) => set({ owner })}
       />
       <TextField
         label={t("codeHost.repo")}
         mono
         value={draft.repo}
-        error={findingAt(error, `${path}.repo`)}
+        error={atPart("repo")}
+        onKeyDown={onEnter(submit)}
         onChange={(repo) => set({ repo })}
       />
       <TextField
@@ -108,22 +108,18 @@ function HostFields({ saved, isOwn }: { saved: HostDraft; isOwn: boolean }) {
         mono
         value={draft.remote}
         error={findingAt(error, `${path}.remote`)}
+        onKeyDown={onEnter(submit)}
         onChange={(remote) => set({ remote })}
       />
       {rest && <p className={styles.error}>{rest}</p>}
-      <div className={styles.buttons}>
-        {(!isOwn || !same(draft, saved)) && (
-          <Button type="submit" variant="primary" disabled={!isWhole(draft)} busy={busy}>
-            {t("codeHost.save")}
-          </Button>
-        )}
-        {isOwn && (
+      {isOwn && (
+        <div className={styles.buttons}>
           <Button disabled={busy} onClick={() => patch({ [path]: null })}>
             {t("codeHost.clear")}
           </Button>
-        )}
-      </div>
-    </form>
+        </div>
+      )}
+    </div>
   );
 }
 
@@ -132,7 +128,6 @@ function Host({ standing }: { standing: HostStanding | undefined }) {
   const { view, patch } = useSettings();
   const own = view.settings.code_host ?? null;
   const guessed = standing && !standing.configured ? standing.host : null;
-  const saved = draftOf(own ?? guessed);
   return (
     <div className={styles.card} role="group" aria-label={t("codeHost.title")}>
       {!own && guessed && (
@@ -143,8 +138,7 @@ function Host({ standing }: { standing: HostStanding | undefined }) {
       )}
       <div className={styles.setting}>
         <div className={layout.fillNarrow}>
-          {/* What is saved, or found, elsewhere starts the form anew. */}
-          <HostFields key={JSON.stringify(saved)} saved={saved} isOwn={own !== null} />
+          <HostFields shown={draftOf(own ?? guessed)} isOwn={own !== null} />
         </div>
       </div>
     </div>
@@ -265,7 +259,7 @@ export function PullRequests({ project }: { project: Project }) {
   const ask = () => void answer.refetch();
   return (
     <>
-      <WorkModeSetting project={project} />
+      <WorkModeSetting />
       <h2 className={styles.heading}>{t("codeHost.title")}</h2>
       <Host standing={standing} />
       {answer.error ? (

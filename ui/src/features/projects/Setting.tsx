@@ -1,48 +1,39 @@
-import { ArrowDown, ArrowUp, Plus, RotateCcw, X } from "lucide-react";
-import { createContext, use, useId, useState, type FormEvent, type ReactNode } from "react";
+import { ArrowDown, ArrowUp, Plus, RotateCcw, Undo2, X } from "lucide-react";
+import { useId, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import type { ApiError } from "#ui/api/error.ts";
 import { findingAt } from "#ui/api/findings.ts";
-import type { SettingsView, ValueSource } from "#ui/api/generated.ts";
 import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { IconButton } from "#ui/components/IconButton.tsx";
 import { Switch } from "#ui/components/Switch.tsx";
 import { TextArea, TextField } from "#ui/components/TextField.tsx";
+import { moved } from "#ui/draft/path.ts";
 import { isOwn, linesAt, patchAt, valueAt } from "./settingsPath.ts";
 import { lineTyping, typing, type LineKind, type TextKind } from "./typed.ts";
+import { useEdited } from "./useEdited.ts";
+import { onEnter } from "./onEnter.ts";
+import { useSettings } from "./settingsContext.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./settings.module.css";
 
-export type SettingsChange = { readonly [key: string]: unknown };
-
-export interface SettingsAccess {
-  readonly view: SettingsView;
-  readonly error: ApiError | null;
-  readonly busy: boolean;
-  readonly patch: (change: SettingsChange) => void;
-  /** As `patch`; answers what is in force then, and rejects when it is refused. */
-  readonly save: (change: SettingsChange) => Promise<SettingsView>;
-  /** What is in force now; none when it cannot be read. */
-  readonly reread: () => Promise<SettingsView | null>;
-  /** Where a value that is not the project's own comes from; without, it is the default. */
-  readonly sourceOf?: (path: string) => ValueSource | undefined;
-}
-
-const Context = createContext<SettingsAccess | null>(null);
-export const SettingsProvider = Context;
-
-export function useSettings(): SettingsAccess {
-  const access = use(Context);
-  if (!access) throw new Error("failed to find the settings: no SettingsProvider above");
-  return access;
-}
-
 /** Where a value comes from, and the way back to its default. */
 function Provenance({ path, label }: { path: string; label: string }) {
   const { t } = useTranslation();
-  const { view, patch, sourceOf } = useSettings();
+  const { view, saved, patch, isReset, sourceOf } = useSettings();
+  if (isReset(path)) {
+    return (
+      <span className={styles.own}>
+        <span className={styles.default}>{t("projectSettings.isReset")}</span>
+        <IconButton
+          size="sm"
+          label={t("projectSettings.keepOwn", { name: label })}
+          icon={<Undo2 />}
+          onClick={() => patch(patchAt(path, valueAt(saved.own, path)))}
+        />
+      </span>
+    );
+  }
   if (!isOwn(view.own, path)) {
     if (sourceOf?.(path) === "repository") {
       return (
@@ -88,15 +79,8 @@ export interface TextSettingProps extends SettingProps {
   readonly mono?: boolean;
 }
 
-/** Text or a number; saved by Enter or its button. Empty returns to the default. */
-export function TextSetting(props: TextSettingProps) {
-  const { view } = useSettings();
-  const text = typing[props.kind ?? "text"].shown(valueAt(view.settings, props.path));
-  // A new value from elsewhere starts the field anew.
-  return <TextSettingField key={text} {...props} saved={text} />;
-}
-
-function TextSettingField({
+/** Text or a number; empty returns to the default. Enter saves what is written. */
+export function TextSetting({
   path,
   label,
   hint,
@@ -104,89 +88,75 @@ function TextSettingField({
   placeholder,
   suffix,
   mono = false,
-  saved,
-}: TextSettingProps & { saved: string }) {
-  const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
-  const [text, setText] = useState(saved);
-  const { typed, said, inputMode } = typing[kind];
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    patch(patchAt(path, said(text)));
-  };
+}: TextSettingProps) {
+  const { view, error, submit } = useSettings();
+  const { typed: clean, said, shown, inputMode } = typing[kind];
+  const { typed, set, leave } = useEdited({
+    path,
+    shown: shown(valueAt(view.settings, path)),
+    said,
+  });
   return (
     <Frame path={path} label={label}>
-      <form className={styles.inline} onSubmit={submit}>
+      <div className={styles.inline}>
         <TextField
           label={label}
           hint={hint}
           mono={mono}
-          value={text}
+          value={typed}
           error={findingAt(error, path)}
           {...(inputMode ? { inputMode } : {})}
           {...(placeholder ? { placeholder } : {})}
           {...(suffix ? { suffix } : {})}
-          onChange={(next) => setText(typed(next))}
+          onChange={(next) => set(clean(next))}
+          onKeyDown={onEnter(submit)}
+          onBlur={leave}
         />
-        {text !== saved && (
-          <Button type="submit" variant="primary" busy={busy}>
-            {t("projectSettings.save")}
-          </Button>
-        )}
-      </form>
+      </div>
     </Frame>
   );
 }
 
-/** A text of several lines; nothing is saved before the button says so. Empty returns to the default. */
-export function AreaSetting(props: SettingProps) {
-  const { view } = useSettings();
-  const value = valueAt(view.settings, props.path);
-  const text = typeof value === "string" ? value : "";
-  return <AreaField key={text} {...props} saved={text} />;
-}
-
-function AreaField({ path, label, hint, saved }: SettingProps & { saved: string }) {
-  const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
-  const [text, setText] = useState(saved);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    patch(patchAt(path, text.trim() === "" ? null : text.trim()));
-  };
+/** A text of several lines; empty returns to the default. */
+export function AreaSetting({ path, label, hint }: SettingProps) {
+  const { view, error } = useSettings();
+  const value = valueAt(view.settings, path);
+  const { typed, set, leave } = useEdited({
+    path,
+    shown: typeof value === "string" ? value : "",
+    said: (text) => text.trim() || null,
+  });
   return (
     <Frame path={path} label={label}>
-      <Stack as="form" gap={3} onSubmit={submit}>
-        <TextArea
-          label={label}
-          hint={hint}
-          rows={5}
-          value={text}
-          error={findingAt(error, path)}
-          onChange={setText}
-        />
-        {text !== saved && (
-          <div className={styles.buttons}>
-            <Button type="submit" size="sm" variant="primary" busy={busy}>
-              {t("projectSettings.save")}
-            </Button>
-          </div>
-        )}
-      </Stack>
+      <TextArea
+        label={label}
+        hint={hint}
+        rows={5}
+        value={typed}
+        error={findingAt(error, path)}
+        onChange={set}
+        onBlur={leave}
+      />
     </Frame>
   );
 }
 
 export function SwitchSetting({ path, label, hint }: SettingProps) {
-  const { view, busy, patch } = useSettings();
+  const { view, saved, busy, patch, isReset } = useSettings();
+  // What the default is, is known when it is in force.
+  const reset = isReset(path);
+  const shown = valueAt(reset ? saved.settings : view.settings, path) === true;
+  const usual = !isOwn(saved.own, path) && valueAt(saved.settings, path) === true;
   return (
     <Frame path={path} label={label}>
       <Switch
         label={label}
         {...(hint ? { hint } : {})}
-        disabled={busy}
-        checked={valueAt(view.settings, path) === true}
-        onChange={(checked) => patch(patchAt(path, checked))}
+        disabled={busy || reset}
+        checked={shown}
+        onChange={(checked) =>
+          patch(patchAt(path, !isOwn(saved.own, path) && checked === usual ? null : checked))
+        }
       />
     </Frame>
   );
@@ -197,37 +167,21 @@ export interface LinesSettingProps extends SettingProps {
   readonly of?: LineKind;
 }
 
-/** Lines in order; nothing is saved before the button says so, or while a line is wrong. */
-export function LinesSetting(props: LinesSettingProps) {
-  const { view } = useSettings();
-  const saved = linesAt(view.settings, props.path);
-  return <LinesField key={saved.join("\n")} {...props} saved={saved} />;
-}
-
-function LinesField({
-  path,
-  label,
-  hint,
-  add,
-  of = "text",
-  saved,
-}: LinesSettingProps & { readonly saved: readonly string[] }) {
+/** Lines in order. */
+export function LinesSetting({ path, label, hint, add, of = "text" }: LinesSettingProps) {
   const { t } = useTranslation();
-  const { error, busy, patch } = useSettings();
+  const { view, error } = useSettings();
   const id = useId();
-  const [lines, setLines] = useState(saved);
-  const set = (index: number, line: string) =>
-    setLines(lines.map((each, at) => (at === index ? line : each)));
-  const swap = (index: number, by: 1 | -1) => {
-    const next = [...lines];
-    const [line = ""] = next.splice(index, 1);
-    next.splice(index + by, 0, line);
-    setLines(next);
-  };
-  const kept = lines.map((line) => line.trim()).filter((line) => line !== "");
-  const changed = kept.join("\n") !== saved.join("\n");
   const { said, wrong, inputMode } = lineTyping[of];
   const wrongIn = (line: string) => (line.trim() === "" ? undefined : wrong(line.trim()));
+  const { typed: lines, set: setLines } = useEdited<readonly string[]>({
+    path,
+    shown: linesAt(view.settings, path),
+    said: (all) => keptIn(all).map((line) => (wrongIn(line) ? line : said(line))),
+    isWrong: (all) => all.some((line) => wrongIn(line)),
+  });
+  const set = (index: number, line: string) =>
+    setLines(lines.map((each, at) => (at === index ? line : each)));
   const problemOf = (line: string) => {
     const key = wrongIn(line);
     return key && t(key);
@@ -256,14 +210,14 @@ function LinesField({
               label={t("projectSettings.up")}
               icon={<ArrowUp />}
               disabled={index === 0}
-              onClick={() => swap(index, -1)}
+              onClick={() => setLines(moved(lines, index, index - 1))}
             />
             <IconButton
               size="sm"
               label={t("projectSettings.down")}
               icon={<ArrowDown />}
               disabled={index === lines.length - 1}
-              onClick={() => swap(index, 1)}
+              onClick={() => setLines(moved(lines, index, index + 1))}
             />
             <IconButton
               size="sm"
@@ -284,19 +238,11 @@ function LinesField({
           >
             {add}
           </Button>
-          {changed && (
-            <Button
-              size="sm"
-              variant="primary"
-              busy={busy}
-              disabled={lines.some((line) => wrongIn(line))}
-              onClick={() => patch(patchAt(path, kept.map(said)))}
-            >
-              {t("projectSettings.save")}
-            </Button>
-          )}
         </div>
       </Stack>
     </Frame>
   );
 }
+
+const keptIn = (lines: readonly string[]): readonly string[] =>
+  lines.map((line) => line.trim()).filter((line) => line !== "");

@@ -16,7 +16,8 @@ it("makes files and contracts the last check of every review", async () => {
   await userEvent.click(await screen.findByRole("button", { name: "Add file" }));
   const files = screen.getByRole("group", { name: "Files" });
   await userEvent.type(within(files).getByRole("textbox"), "src/limit.ts");
-  await userEvent.click(within(files).getByRole("button", { name: "Save" }));
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  await waitFor(() => expect(screen.queryByRole("button", { name: "Save" })).toBeNull());
   await userEvent.click(await screen.findByRole("button", { name: "Add contract" }));
   const contracts = screen.getByRole("group", { name: "Contracts" });
   const box = (name: RegExp) => within(contracts).getByRole("textbox", { name });

@@ -28,8 +28,9 @@ export function draftOf(host: HostConfig | null | undefined): HostDraft {
   };
 }
 
-/** As a whole: in a merge patch, null takes away what a field held before. */
-export function settingOf(draft: HostDraft): HostConfig {
+/** Null for an empty form: no host. As a whole: in a merge patch, null takes away what a field held before. */
+export function settingOf(draft: HostDraft): HostConfig | null {
+  if ([draft.url, draft.owner, draft.repo].every((text) => text.trim() === "")) return null;
   return {
     kind: draft.kind,
     base_url: draft.url.trim() === "" ? null : draft.url.trim(),
@@ -41,6 +42,3 @@ export function settingOf(draft: HostDraft): HostConfig {
 
 export const isWhole = (draft: HostDraft): boolean =>
   draft.owner.trim() !== "" && draft.repo.trim() !== "";
-
-export const same = (one: HostDraft, other: HostDraft): boolean =>
-  JSON.stringify(settingOf(one)) === JSON.stringify(settingOf(other));

@@ -20,7 +20,8 @@ export function AgentsWithoutForge() {
           label={t("agentsWithoutForge.minutes")}
           hint={t("agentsWithoutForge.minutesHint")}
           saved={settings.data.orphan_minutes}
-          save={(orphan_minutes, refused) => update.mutate({ orphan_minutes }, refused)}
+          draft="orphan_minutes"
+          save={(orphan_minutes) => update.mutateAsync({ orphan_minutes })}
         />
       );
     }

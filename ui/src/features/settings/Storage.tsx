@@ -76,9 +76,8 @@ function Days({
       fieldLabel={`${label}: ${t("storage.days")}`}
       hint={t("storage.daysHint")}
       saved={retention[field] ?? null}
-      save={(days, refused) =>
-        update.mutate({ retention: { ...retention, [field]: days } }, refused)
-      }
+      draft={`retention.${field}`}
+      save={(days) => update.mutateAsync({ retention: { ...retention, [field]: days } })}
     />
   );
 }

@@ -7,6 +7,7 @@ import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { TextLines } from "./conversation/TextLines.tsx";
 import { plainText } from "./conversation/log.ts";
+import { useOutputLinks } from "./useOutputLinks.ts";
 import { createLogStore } from "./conversation/logStore.ts";
 import { useEarlierLogs, useFollowedLogs } from "./conversation/useLog.ts";
 
@@ -21,6 +22,7 @@ export function LogView({
   look?: "tall" | "inline";
 }) {
   const { t } = useTranslation();
+  const linksIn = useOutputLinks(taskId);
   const platform = usePlatform();
   const [store] = useState(() =>
     createLogStore((log, page) =>
@@ -44,6 +46,7 @@ export function LogView({
       label={t("task.wholeOutput")}
       fromEnd
       look={look}
+      linksIn={linksIn}
       onStartReached={
         stretch.complete ? undefined : () => earlier.load(logId, stretch.entries[0]?.seq ?? null)
       }

@@ -31,6 +31,7 @@ import { ConnectDialog, type NewMove } from "./ConnectDialog.tsx";
 import { useEditor } from "./EditorContext.tsx";
 import { statePath, text, titleOf } from "./definition.ts";
 import { layoutOf, nodeHeight, nodeWidth, pathOf, type PlacedMove } from "./layout.ts";
+import { padding, readable, smallest, startView } from "./startView.ts";
 import { findingsOfState } from "./stateFindings.ts";
 import { Stack } from "#ui/components/Stack.tsx";
 import styles from "./graph.module.css";
@@ -127,34 +128,41 @@ function MoveLine({ data, selected, markerEnd }: EdgeProps<MoveEdge>) {
 type Flow = ReactFlowInstance<StateNode | BandNode, MoveEdge>;
 
 /** Fits the graph again when its frame changes size, until the person moves it. */
-function useRefit(flow: Flow | null) {
+function useRefit(flow: Flow | null, left: number) {
+  const [zoom, setZoom] = useState(1);
   const frame = useRef<HTMLElement>(null);
   const moved = useRef(false);
   useEffect(() => {
     const element = frame.current;
     if (!flow || !element) return;
     const observer = new ResizeObserver(() => {
-      if (!moved.current) void fit(flow);
+      if (!moved.current) void fit(flow, element, left).then(setZoom);
     });
     observer.observe(element);
     return () => observer.disconnect();
-  }, [flow]);
+  }, [flow, left]);
   // Without an event it is not the person who moves it.
   const onMoveStart = (event: MouseEvent | TouchEvent | null) => {
     if (event) moved.current = true;
   };
-  return { frame, onMoveStart };
+  return { frame, onMoveStart, zoom, setZoom };
 }
 
-const smallest = 0.35;
-/** Beside the buttons for the zoom, which stand in the lower left corner. */
-const padding = { top: "16px", right: "16px", bottom: "16px", left: "56px" } as const;
+const paddings = {
+  top: `${padding.top}px`,
+  right: `${padding.right}px`,
+  bottom: `${padding.bottom}px`,
+  left: `${padding.left}px`,
+} as const;
 
-/** All of it, from its top where even the smallest is too large. */
-async function fit(flow: Flow): Promise<void> {
-  await flow.fitView({ padding, maxZoom: 1, minZoom: smallest });
-  const { x, y, zoom } = flow.getViewport();
-  if (y < 0) await flow.setViewport({ x, y: 20 * zoom, zoom });
+/** All of it, also the lines beside the states; answers how large that is. */
+async function fit(flow: Flow, frame: HTMLElement, left: number): Promise<number> {
+  const bounds = flow.getNodesBounds(flow.getNodes());
+  const x = Math.min(bounds.x, left);
+  const box = { ...bounds, x, width: bounds.x + bounds.width - x };
+  const view = startView(box, { width: frame.clientWidth, height: frame.clientHeight });
+  await flow.setViewport(view);
+  return view.zoom;
 }
 
 const nodeTypes = { state: StateBox, band: BandName };
@@ -171,8 +179,8 @@ export default function GraphView() {
   const [adds, setAdds] = useState(false);
   const [connects, setConnects] = useState<NewMove | null>(null);
   const [flow, setFlow] = useState<Flow | null>(null);
-  const { frame, onMoveStart } = useRefit(flow);
   const layout = layoutOf(workflow);
+  const { frame, onMoveStart, zoom, setZoom } = useRefit(flow, layout.left);
 
   const roleOf = (name: string) =>
     text((workflow.roles ?? []).find((role) => text(role.name) === name)?.display_name) || name;
@@ -290,13 +298,21 @@ export default function GraphView() {
         connectionRadius={36}
         onInit={setFlow}
         onMoveStart={onMoveStart}
+        onMoveEnd={(_, view) => setZoom(view.zoom)}
         minZoom={smallest}
         maxZoom={1.6}
         panOnScroll
         zoomOnDoubleClick={false}
         proOptions={{ hideAttribution: true }}
       >
-        <Controls showInteractive={false} fitViewOptions={{ padding, maxZoom: 1 }} />
+        <Controls showInteractive={false} fitViewOptions={{ padding: paddings, maxZoom: 1 }} />
+        {zoom < readable && (
+          <Panel position="top-center">
+            <p className={styles.small} role="status">
+              {t("workflow.overview")}
+            </p>
+          </Panel>
+        )}
         {!readOnly && (
           <Panel position="top-right">
             <Button size="sm" icon={<Plus />} onClick={() => setAdds(true)}>

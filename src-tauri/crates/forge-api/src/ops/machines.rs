@@ -4,14 +4,15 @@ use forge_engine::MachineChange;
 use forge_model::actor::Actor;
 use forge_model::ids::MachineId;
 use forge_model::machine::container::ContainerConfig;
+use forge_model::machine::kubernetes::KubernetesConfig;
 use forge_model::machine::slurm::SlurmConfig;
 use forge_model::machine::{Machine, MachineCaps, MachineQuota, MachineTest, SshConfig, SshHost};
 
-use super::{Done, Empty, Page, input};
+use super::{Empty, Page, answer, input};
 use crate::{Api, ApiError};
 
 input! {
-    /// A machine to add; with `ssh`, `container` or `slurm`.
+    /// A machine to add; with `ssh`, `container`, `slurm` or `kubernetes`.
     pub struct CreateMachine {
         /// Name; unique.
         pub name: String,
@@ -24,7 +25,10 @@ input! {
         /// What its jobs ask for, one for each task.
         #[serde(default)]
         pub slurm: Option<SlurmConfig>,
-        /// The folder of Forge there; `~/.forge` when absent.
+        /// What its Jobs of Kubernetes ask for, one for each task.
+        #[serde(default)]
+        pub kubernetes: Option<KubernetesConfig>,
+        /// The folder of Forge there; when absent `~/.forge`, and `/forge` in pods of Kubernetes.
         #[serde(default)]
         pub root: Option<String>,
         /// What tasks ask for.
@@ -54,6 +58,9 @@ input! {
         /// What its jobs ask for. A job that was submitted keeps what it asked for.
         #[serde(default)]
         pub slurm: Option<SlurmConfig>,
+        /// What its Jobs of Kubernetes ask for. One that was created keeps what it asked for.
+        #[serde(default)]
+        pub kubernetes: Option<KubernetesConfig>,
         /// The folder of Forge there.
         #[serde(default)]
         pub root: Option<String>,
@@ -76,6 +83,26 @@ input! {
         /// The machine.
         pub machine_id: MachineId,
     }
+
+    /// A machine to remove.
+    pub struct DeleteMachine {
+        /// The machine, by its id or name.
+        pub machine_id: MachineId,
+        /// Whether to leave jobs of tasks on its cluster that were not released, for when it cannot be reached any more:
+        /// nobody deletes them then, and what they hold is lost. Refused with `in_use` otherwise.
+        #[serde(default)]
+        pub abandon_jobs: Option<bool>,
+    }
+}
+
+answer! {
+    /// A machine was removed.
+    pub struct RemovedMachine {
+        /// Always true.
+        pub done: bool,
+        /// The jobs of tasks that are left on its cluster, as it calls them.
+        pub jobs_left: Vec<String>,
+    }
 }
 
 pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Machine>, ApiError> {
@@ -83,9 +110,19 @@ pub(crate) async fn list(api: Api, _: Actor, _: Empty) -> Result<Page<Machine>, 
 }
 
 pub(crate) async fn create(api: Api, _: Actor, new: CreateMachine) -> Result<Machine, ApiError> {
-    let CreateMachine { name, ssh, container, slurm, root, labels, caps, quota } = new;
-    let change =
-        MachineChange { name: Some(name), ssh, container, slurm, root, labels, caps, quota, draining: None };
+    let CreateMachine { name, ssh, container, slurm, kubernetes, root, labels, caps, quota } = new;
+    let change = MachineChange {
+        name: Some(name),
+        ssh,
+        container,
+        slurm,
+        kubernetes,
+        root,
+        labels,
+        caps,
+        quota,
+        draining: None,
+    };
     Ok(api.engine().create_machine(change).await?)
 }
 
@@ -94,15 +131,28 @@ pub(crate) async fn get(api: Api, _: Actor, path: MachinePath) -> Result<Machine
 }
 
 pub(crate) async fn update(api: Api, _: Actor, change: UpdateMachine) -> Result<Machine, ApiError> {
-    let UpdateMachine { machine_id, name, ssh, container, slurm, root, labels, caps, quota, draining } =
-        change;
-    let change = MachineChange { name, ssh, container, slurm, root, labels, caps, quota, draining };
+    let UpdateMachine {
+        machine_id,
+        name,
+        ssh,
+        container,
+        slurm,
+        kubernetes,
+        root,
+        labels,
+        caps,
+        quota,
+        draining,
+    } = change;
+    let change =
+        MachineChange { name, ssh, container, slurm, kubernetes, root, labels, caps, quota, draining };
     Ok(api.engine().update_machine(&machine_id, change).await?)
 }
 
-pub(crate) async fn delete(api: Api, _: Actor, path: MachinePath) -> Result<Done, ApiError> {
-    api.engine().delete_machine(&path.machine_id).await?;
-    Ok(Done::yes())
+pub(crate) async fn delete(api: Api, _: Actor, input: DeleteMachine) -> Result<RemovedMachine, ApiError> {
+    let abandon_jobs = input.abandon_jobs.unwrap_or_default();
+    let jobs_left = api.engine().delete_machine(&input.machine_id, abandon_jobs).await?;
+    Ok(RemovedMachine { done: true, jobs_left })
 }
 
 pub(crate) async fn test(api: Api, _: Actor, path: MachinePath) -> Result<MachineTest, ApiError> {

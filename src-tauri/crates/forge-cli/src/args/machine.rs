@@ -7,13 +7,14 @@ use crate::{
     amount::{self, Limit},
     complete,
     container_args::ContainerArgs,
+    kubernetes_args::KubernetesArgs,
     slurm_args::SlurmArgs,
 };
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Machine {
     /// Add a machine: one that is reached by ssh, with --image, --containerfile or --devcontainer a container for each
-    /// task, or with --slurm a job of a cluster for each task
+    /// task, or with --slurm or --kubernetes a job of a cluster for each task
     Add {
         /// Name
         name: String,
@@ -21,7 +22,7 @@ pub(crate) enum Machine {
         #[arg(long, conflicts_with = "from")]
         host: Option<String>,
         /// User there [default: as ssh or the image decides]
-        #[arg(long, conflicts_with = "slurm")]
+        #[arg(long, conflicts_with_all = ["slurm", "kubernetes"])]
         user: Option<String>,
         /// Port [default: as ssh decides]
         #[arg(long, conflicts_with = "from")]
@@ -36,7 +37,9 @@ pub(crate) enum Machine {
         container: Box<ContainerArgs>,
         #[command(flatten)]
         slurm: Box<SlurmArgs>,
-        /// Folder of Forge there [default: ~/.forge]
+        #[command(flatten)]
+        kubernetes: Box<KubernetesArgs>,
+        /// Folder of Forge there [default: ~/.forge, and /forge in pods]
         #[arg(long, value_name = "DIR")]
         root: Option<String>,
         /// Label that tasks can ask for; repeatable
@@ -84,6 +87,9 @@ pub(crate) enum Machine {
         /// Name or id
         #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
+        /// Leave jobs of tasks on its cluster, which cannot be reached any more
+        #[arg(long)]
+        abandon_jobs: bool,
     },
 }
 

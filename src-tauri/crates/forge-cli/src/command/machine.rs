@@ -7,7 +7,7 @@ use forge_api::{
     },
     ops::{
         Empty, TaskPath,
-        machines::{CreateMachine, MachinePath, UpdateMachine},
+        machines::{CreateMachine, DeleteMachine, MachinePath, UpdateMachine},
     },
 };
 use forge_model::{
@@ -15,6 +15,7 @@ use forge_model::{
     machine::{
         self, MachineCaps, MachineContact, MachineQuota, SshConfig, SshHost,
         container::{ContainerConfig, ContainerEngine, ContainerNetwork},
+        kubernetes::KubernetesConfig,
         slurm::SlurmConfig,
     },
     words::{counted, dollars},
@@ -40,6 +41,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             option,
             container,
             slurm,
+            kubernetes,
             root,
             label,
             max_runs,
@@ -47,14 +49,19 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             max_cost_per_day,
         } => {
             let slurm = slurm.into_config(&container)?;
-            let container = container.into_config(user.clone())?;
+            let kubernetes = kubernetes.into_config(container.image.as_deref())?;
+            let container = match &kubernetes {
+                Some(_) => None,
+                None => container.into_config(user.clone())?,
+            };
             let host = host.unwrap_or_else(|| name.clone());
             let ssh = SshConfig { host, user, port, identity_file, options: option };
             let new = CreateMachine {
                 name,
-                ssh: (container.is_none() && slurm.is_none()).then_some(ssh),
+                ssh: (container.is_none() && slurm.is_none() && kubernetes.is_none()).then_some(ssh),
                 container,
                 slurm,
+                kubernetes,
                 root,
                 labels: Some(label),
                 caps: Some(MachineCaps { runs: max_runs }),
@@ -106,6 +113,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
                 ssh: None,
                 container: None,
                 slurm: None,
+                kubernetes: None,
                 root: None,
                 labels: None,
                 caps: None,
@@ -116,9 +124,21 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             let text = drained(&machine);
             Ok(Answer::new(machine.json, text))
         }
-        Machine::Remove { name } => {
-            let done = at.call(MachineDelete, path(name.clone())).await?;
-            Ok(Answer::new(done.json, format!("Removed {name}. What is on it stays.")))
+        Machine::Remove { name, abandon_jobs } => {
+            let input =
+                DeleteMachine { machine_id: name.clone().into(), abandon_jobs: abandon_jobs.then_some(true) };
+            let removed = at.call(MachineDelete, input).await?;
+            let text = shown_removed(&name, &removed.jobs_left);
+            Ok(Answer::new(removed.json, text))
+        }
+    }
+}
+
+fn shown_removed(name: &str, jobs_left: &[String]) -> String {
+    match jobs_left {
+        [] => format!("Removed {name}. What is on it stays."),
+        left => {
+            format!("Removed {name}. Jobs are left on its cluster, delete them there: {}", left.join(", "))
         }
     }
 }
@@ -146,6 +166,7 @@ async fn edit(at: &At, change: EditMachine) -> Result<Answer, CliError> {
         ssh: None,
         container: None,
         slurm: None,
+        kubernetes: None,
         root,
         labels,
         caps: max_runs.map(|limit| MachineCaps { runs: limit.0 }),
@@ -169,10 +190,11 @@ fn host_row(host: &SshHost) -> Vec<String> {
 
 /// How a machine is reached.
 fn way(machine: &machine::Machine) -> String {
-    match (&machine.ssh, &machine.container) {
-        (Some(ssh), _) => format!("ssh {}", ssh.destination()),
-        (None, Some(container)) => made_from(container),
-        (None, None) => submitted(machine),
+    match (&machine.ssh, &machine.container, &machine.kubernetes) {
+        (Some(ssh), _, _) => format!("ssh {}", ssh.destination()),
+        (None, Some(container), _) => made_from(container),
+        (None, None, Some(kubernetes)) => created_in(kubernetes),
+        (None, None, None) => submitted(machine),
     }
 }
 
@@ -185,6 +207,26 @@ fn made_from(container: &ContainerConfig) -> String {
     };
     let from = image.as_ref().or(containerfile.as_ref()).or(devcontainer.as_ref());
     format!("{engine} {}", from.map_or("", String::as_str))
+}
+
+/// Where Jobs are created, and with which image.
+fn created_in(kubernetes: &KubernetesConfig) -> String {
+    let context = kubernetes.context.as_ref().map(|context| format!(" of {context}")).unwrap_or_default();
+    format!("kubernetes {}{context}, {}", kubernetes.namespace, kubernetes.image)
+}
+
+/// What pods ask for; nothing where nothing is said.
+fn pods_ask(kubernetes: &KubernetesConfig) -> Vec<String> {
+    let resources = kubernetes.resources.iter().map(|(name, amount)| format!("{name} {amount}"));
+    let resources: Vec<String> = resources.collect();
+    let line = |title: &str, text: String| format!("{title:<10}{text}");
+    let lines = [
+        kubernetes.kubeconfig.as_ref().map(|file| line("kubectl", file.clone())),
+        kubernetes.service_account.as_ref().map(|account| line("account", account.clone())),
+        (!resources.is_empty()).then(|| line("pods", resources.join(", "))),
+        (!kubernetes.tolerations.is_empty()).then(|| line("tolerate", kubernetes.tolerations.join(", "))),
+    ];
+    lines.into_iter().flatten().collect()
 }
 
 /// Where jobs are submitted.
@@ -247,6 +289,7 @@ fn shown(machine: &machine::Machine) -> String {
     ];
     lines.extend(machine.container.iter().flat_map(limits));
     lines.extend(machine.slurm.iter().flat_map(asks));
+    lines.extend(machine.kubernetes.iter().flat_map(pods_ask));
     if !machine.labels.is_empty() {
         lines.push(format!("labels    {}", machine.labels.join(", ")));
     }
@@ -330,6 +373,13 @@ mod tests {
     }
 
     #[test]
+    fn jobs_that_are_left_are_named() {
+        assert_eq!(shown_removed("pods", &[]), "Removed pods. What is on it stays.");
+        let told = shown_removed("pods", &["forge-a".to_owned(), "forge-b".to_owned()]);
+        assert_eq!(told, "Removed pods. Jobs are left on its cluster, delete them there: forge-a, forge-b");
+    }
+
+    #[test]
     fn quota_of_a_day_is_told_where_there_is_one() {
         assert_eq!(quota(&sample::machine(json!({}))), None);
         let both = json!({ "quota": { "runs_per_day": 1, "micro_usd_per_day": 12_500_000 } });
@@ -358,6 +408,18 @@ mod tests {
         assert_eq!(way(&machine), "slurm via login");
         let shown = shown(&machine);
         assert!(shown.contains("jobs      partition gpu, 90 minutes, 1 processor, gpu:1"), "{shown}");
+    }
+
+    #[test]
+    fn namespace_is_told_with_its_context_and_what_pods_ask_for() {
+        let kubernetes = json!({ "namespace": "agents", "image": "agent:1", "context": "prod",
+            "resources": { "memory": "2Gi", "cpu": "500m" }, "tolerations": ["gpu:NoSchedule"] });
+        let machine = sample::machine(json!({ "kind": "kubernetes", "ssh": null, "kubernetes": kubernetes }));
+        assert_eq!(way(&machine), "kubernetes agents of prod, agent:1");
+        let shown = shown(&machine);
+        for line in ["pods      cpu 500m, memory 2Gi", "tolerate  gpu:NoSchedule"] {
+            assert!(shown.contains(line), "{shown}");
+        }
     }
 
     #[test]

@@ -89,6 +89,7 @@ impl SecondHost {
             ssh: Some(ssh),
             container: None,
             slurm: None,
+            kubernetes: None,
             root: Some(root),
             labels: None,
             caps: None,

@@ -45,12 +45,12 @@ impl Engine {
         command::update_machine(&self.world, id, change).await
     }
 
-    /// Removes a machine. What is on it stays.
+    /// Removes a machine. What is on it stays: with `abandon_jobs`, jobs that were not released also, which are named.
     ///
     /// # Errors
-    /// `NotFound`; `InUse` while worktrees of tasks are there.
-    pub async fn delete_machine(&self, id: &MachineId) -> Result<()> {
-        command::delete_machine(&self.world, id).await
+    /// `NotFound`; `InUse` while worktrees of tasks are there, or jobs that are not to be abandoned.
+    pub async fn delete_machine(&self, id: &MachineId, abandon_jobs: bool) -> Result<Vec<String>> {
+        command::delete_machine(&self.world, id, abandon_jobs).await
     }
 
     /// Tests a machine step by step. Brings the keeper there.

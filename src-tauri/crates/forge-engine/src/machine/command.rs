@@ -1,13 +1,15 @@
 //! Adding, changing, removing and listing machines.
 
+use std::sync::Arc;
+
+use forge_machines::kubernetes::current_context;
 use forge_model::ids::MachineId;
 use forge_model::machine::container::ContainerConfig;
+use forge_model::machine::kubernetes::KubernetesConfig;
 use forge_model::machine::slurm::SlurmConfig;
-use forge_model::machine::{
-    DEFAULT_ROOT, Machine, MachineCaps, MachineContact, MachineKind, MachineQuota, SshConfig,
-};
+use forge_model::machine::{Machine, MachineCaps, MachineContact, MachineKind, MachineQuota, SshConfig};
 
-use forge_store::Tx;
+use forge_store::{Tx, table::jobs::JobRow};
 
 use crate::{
     ConflictCode, EngineError, World,
@@ -32,6 +34,8 @@ pub struct MachineChange {
     pub container: Option<ContainerConfig>,
     /// What its jobs ask for.
     pub slurm: Option<SlurmConfig>,
+    /// What its Jobs of Kubernetes ask for.
+    pub kubernetes: Option<KubernetesConfig>,
     /// The folder of Forge there.
     pub root: Option<String>,
     /// What tasks ask for.
@@ -58,13 +62,16 @@ pub(crate) async fn machine(world: &World, id: &MachineId) -> Result<Machine> {
 
 /// Adds a machine.
 pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<Machine> {
+    let new = with_context(world, new).await?;
     let required = |field: &str| EngineError::invalid(field, "is required");
-    let kind = match (&new.ssh, &new.container, &new.slurm) {
-        (Some(_), _, _) => MachineKind::Ssh,
-        (None, Some(_), _) => MachineKind::Container,
-        (None, None, Some(_)) => MachineKind::Slurm,
-        (None, None, None) => {
-            return Err(EngineError::invalid("ssh", "is required, or `container`, or `slurm`"));
+    let kind = match (&new.ssh, &new.container, &new.slurm, &new.kubernetes) {
+        (Some(_), _, _, _) => MachineKind::Ssh,
+        (None, Some(_), _, _) => MachineKind::Container,
+        (None, None, Some(_), _) => MachineKind::Slurm,
+        (None, None, None, Some(_)) => MachineKind::Kubernetes,
+        (None, None, None, None) => {
+            let message = "is required, or `container`, or `slurm`, or `kubernetes`";
+            return Err(EngineError::invalid("ssh", message));
         }
     };
     let now = world.now();
@@ -75,7 +82,8 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
         ssh: None,
         container: None,
         slurm: None,
-        root: DEFAULT_ROOT.to_owned(),
+        kubernetes: None,
+        root: kind.default_root().to_owned(),
         labels: Vec::new(),
         caps: MachineCaps::default(),
         quota: MachineQuota::default(),
@@ -93,6 +101,7 @@ pub(crate) async fn create_machine(world: &World, new: MachineChange) -> Result<
 
 /// Changes a machine.
 pub(crate) async fn update_machine(world: &World, id: &MachineId, change: MachineChange) -> Result<Machine> {
+    let change = with_context(world, change).await?;
     let found = machine(world, id).await?;
     let way = way_of(&found);
     let engine = |machine: Option<&ContainerConfig>| machine.map(|container| container.engine);
@@ -105,12 +114,8 @@ pub(crate) async fn update_machine(world: &World, id: &MachineId, change: Machin
         );
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
-    let changes_login = change
-        .slurm
-        .as_ref()
-        .is_some_and(|slurm| found.slurm.as_ref().is_some_and(|now| now.via != slurm.via));
     let changes_folder = change.root.as_ref().is_some_and(|root| *root != found.root);
-    if found.slurm.is_some() && (changes_login || changes_folder) {
+    if found.kind.is_of_jobs() && (changes_folder || changes_cluster(&found, &change)) {
         require_no_jobs(world, &found).await?;
     }
     let written = write_machine(world, found, change).await?;
@@ -124,9 +129,41 @@ pub(crate) async fn update_machine(world: &World, id: &MachineId, change: Machin
     Ok(contacts::with_contact(world, written))
 }
 
+/// Names the context that is the current one where none is given: people change that every day, and Jobs of tasks would
+/// be looked for where they never were.
+async fn with_context(world: &World, mut change: MachineChange) -> Result<MachineChange> {
+    let Some(config) = change.kubernetes.as_mut().filter(|config| config.context.is_none()) else {
+        return Ok(change);
+    };
+    if !config.findings("kubernetes").is_empty() {
+        // Those are told.
+        return Ok(change);
+    }
+    let environment = Arc::new(core::environment::user_variables(world).await);
+    let current = current_context(config.kubeconfig.as_deref(), environment).await;
+    let context = current.map_err(|fault| {
+        let message = format!("is required, since the current one is not known: {fault} {}", fault.remedy());
+        EngineError::invalid("kubernetes.context", message)
+    })?;
+    config.context = Some(context);
+    Ok(change)
+}
+
+/// Whether jobs would be looked for elsewhere than where they were submitted.
+fn changes_cluster(found: &Machine, change: &MachineChange) -> bool {
+    let login = |slurm: &SlurmConfig| slurm.via.clone();
+    let namespace = |it: &KubernetesConfig| (it.context.clone(), it.kubeconfig.clone(), it.namespace.clone());
+    let is_other_login =
+        change.slurm.is_some() && change.slurm.as_ref().map(login) != found.slurm.as_ref().map(login);
+    let is_other_namespace = change.kubernetes.is_some()
+        && change.kubernetes.as_ref().map(namespace) != found.kubernetes.as_ref().map(namespace);
+    is_other_login || is_other_namespace
+}
+
 /// What decides how a machine is reached.
 fn way_of(machine: &Machine) -> impl PartialEq + use<> {
-    (machine.ssh.clone(), machine.container.clone(), machine.slurm.clone(), machine.root.clone())
+    let Machine { ssh, container, slurm, kubernetes, root, .. } = machine;
+    (ssh.clone(), container.clone(), slurm.clone(), kubernetes.clone(), root.clone())
 }
 
 /// The clusters whose jobs are submitted on a machine.
@@ -139,22 +176,25 @@ async fn clusters_via(world: &World, name: &str) -> Result<Vec<Machine>> {
 /// Refuses while something is left of jobs: nobody else would release them.
 async fn require_no_jobs(world: &World, machine: &Machine) -> Result<()> {
     let left = jobs::left_on(world, &machine.id).await?;
-    if left.is_empty() {
-        return Ok(());
-    }
-    let numbers: Vec<String> = left.iter().filter_map(|job| Some(job.number?.to_string())).collect();
-    let which = if numbers.is_empty() { String::new() } else { format!(" ({})", numbers.join(", ")) };
-    let message = format!(
-        "jobs of tasks are on {name}{which}: close those tasks or reset their workspaces, and wait until their jobs are released",
-        name = machine.name
-    );
-    Err(EngineError::conflict(ConflictCode::InUse, message))
+    if left.is_empty() { Ok(()) } else { Err(jobs_left(&machine.name, &left)) }
 }
 
-/// Removes a machine.
-pub(crate) async fn delete_machine(world: &World, id: &MachineId) -> Result<()> {
+fn jobs_left(name: &str, left: &[JobRow]) -> EngineError {
+    let called: Vec<&str> = left.iter().filter_map(|row| row.job.as_deref()).collect();
+    let which = if called.is_empty() { String::new() } else { format!(" ({})", called.join(", ")) };
+    let message = format!(
+        "jobs of tasks are on {name}{which}: close those tasks or reset their workspaces, and wait until their jobs are released"
+    );
+    EngineError::conflict(ConflictCode::InUse, message)
+}
+
+/// Removes a machine. With `abandon_jobs`, jobs of tasks that nothing else needs are left on its cluster; their names are
+/// returned.
+pub(crate) async fn delete_machine(world: &World, id: &MachineId, abandon_jobs: bool) -> Result<Vec<String>> {
     let found = machine(world, id).await?;
-    require_no_jobs(world, &found).await?;
+    if !abandon_jobs {
+        require_no_jobs(world, &found).await?;
+    }
     let clusters = clusters_via(world, &found.name).await?;
     let Machine { id, name, .. } = found;
     if let Some(cluster) = clusters.first() {
@@ -171,11 +211,17 @@ pub(crate) async fn delete_machine(world: &World, id: &MachineId) -> Result<()> 
         );
         return Err(EngineError::conflict(ConflictCode::InUse, message));
     }
+    let left = tx.jobs().on(&id, None).await?;
+    if !left.is_empty() && !abandon_jobs {
+        return Err(jobs_left(&name, &left));
+    }
+    tx.jobs_mut().delete_on(&id).await?;
     tx.machines_mut().delete(&id).await?;
     machine_changed(world, &mut tx, &id).await?;
     tx.commit().await?;
     contacts::forget(world, &id);
-    Ok(())
+    // One that was never heard of may be there by the name that it was submitted as.
+    Ok(left.into_iter().map(|row| row.job.unwrap_or(row.id)).collect())
 }
 
 async fn write_machine(world: &World, mut machine: Machine, change: MachineChange) -> Result<Machine> {
@@ -184,6 +230,7 @@ async fn write_machine(world: &World, mut machine: Machine, change: MachineChang
     machine.ssh = change.ssh.or(machine.ssh);
     machine.container = change.container.or(machine.container);
     machine.slurm = change.slurm.or(machine.slurm);
+    machine.kubernetes = change.kubernetes.or(machine.kubernetes);
     if let Some(ssh) = &mut machine.ssh {
         ssh.host = ssh.host.trim().to_owned();
     }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Mutex};
 
 use forge_keeper::Connector as _;
-use forge_machines::{Fault, SlurmFault};
+use forge_machines::{Fault, JobFault};
 use forge_model::event::EventType;
 use forge_model::ids::{MachineId, TaskId};
 use forge_model::machine::{Machine, MachineKind};
@@ -40,7 +40,7 @@ pub(crate) async fn ask_all(world: &World) -> Result<()> {
             }
             MachineKind::Ssh if machine.tasks == 0 && machine.runs == 0 => {}
             MachineKind::Ssh => ask(world, &machine, None),
-            MachineKind::Container | MachineKind::Slurm => {
+            MachineKind::Container | MachineKind::Slurm | MachineKind::Kubernetes => {
                 for workspace in conn.workspaces().present().await? {
                     let is_here = workspace.machine_id.as_ref() == Some(&machine.id);
                     if is_here && lent_folders::is_there(&workspace) {
@@ -76,7 +76,7 @@ pub(crate) async fn changed(world: &World, keeper: &KeeperId, is_live: bool) -> 
             let world = world.clone();
             until_end(&world.clone(), async move { left_over::clear_up(&world, &asked).await });
         }
-        (_, Some(Fault::Slurm(fault))) => job_end::ended_later(world, keeper, &fault),
+        (_, Some(Fault::Job(fault))) => job_end::ended_later(world, keeper, &fault),
         _ => {}
     }
     Ok(())
@@ -120,7 +120,7 @@ async fn tell_tasks(world: &World, keeper: &KeeperId, is_live: bool, fault: Opti
     let found = Candidate::from(found);
     let name = [found.machine.name.clone()];
     let mut told = placement::waiting(&name, std::slice::from_ref(&found), WaitFor::Unreachable);
-    if let Some(Fault::Slurm(SlurmFault::Waiting { .. })) = fault {
+    if let Some(Fault::Job(JobFault::Waiting { .. })) = fault {
         // It can be reached: its place in the cluster is what is missing.
         told.reason = WaitReason::JobPending;
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forge_machines::{JobEnd, JobOver, SlurmFault};
+use forge_machines::{JobEnd, JobFault, JobOver};
 use forge_model::execution::ExecutionError;
 
 use crate::{
@@ -18,11 +18,11 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// Has the task of a job that is over go on in another one, if its worktree was in it. Of a job that may still be at work
 /// only a person says that. A full disk delays it.
-pub(super) fn ended_later(world: &World, keeper: &KeeperId, fault: &SlurmFault) {
+pub(super) fn ended_later(world: &World, keeper: &KeeperId, fault: &JobFault) {
     let over = match fault {
-        SlurmFault::Over(over) => over.clone(),
+        JobFault::Over(over) => over.clone(),
         // Its row went with the worktree that it had, before anybody looked.
-        SlurmFault::NoJob => JobOver { job: None, ..JobOver::new(0, JobEnd::Unknown) },
+        JobFault::NoJob => JobOver::of(None, JobEnd::Unknown),
         _ => return,
     };
     let (world, keeper) = (world.clone(), keeper.clone());
@@ -45,7 +45,7 @@ async fn ended(world: &World, keeper: &KeeperId, over: &JobOver) -> Result<()> {
         workspace.machine_id.as_ref() == Some(&keeper.machine) && lent_folders::is_there(&workspace)
     });
     if has_worktree {
-        let fault = SlurmFault::Over(over.clone());
+        let fault = JobFault::Over(over.clone());
         let why = ExecutionError {
             code: over.code().to_owned(),
             message: fault.to_string(),

@@ -38,7 +38,7 @@ pub(crate) async fn clear_up_later(world: &World, machine: &MachineId, task: &Ta
             let (world, task) = (world.clone(), task.clone());
             until_end(&world.clone(), async move { containers::clear_up(&world, &found, &task).await });
         }
-        Some(found) if found.kind == MachineKind::Slurm => jobs::clear_up_later(world, &found, task),
+        Some(found) if found.kind.is_of_jobs() => jobs::clear_up_later(world, &found, task),
         _ => clear_up_all_later(world, machine),
     }
     Ok(())

@@ -49,6 +49,6 @@ async fn sweep(world: &World, machine: &Machine) -> Result<()> {
     match machine.kind {
         MachineKind::Ssh => Ok(()),
         MachineKind::Container => containers::sweep(world, machine).await,
-        MachineKind::Slurm => jobs::sweep(world, machine).await,
+        MachineKind::Slurm | MachineKind::Kubernetes => jobs::sweep(world, machine).await,
     }
 }

@@ -48,6 +48,7 @@ fn step_of(step: Step) -> MachineTestStep {
         StepName::Image => "image",
         StepName::Container => "container",
         StepName::Slurm => "slurm",
+        StepName::Kubernetes => "kubernetes",
         StepName::Job => "job",
         StepName::SharedFolder => "shared folder",
         StepName::Keeper => "keeper",

@@ -436,7 +436,7 @@ async fn set_up_of_image(
     let phase = match machine.map(|machine| machine.kind) {
         None | Some(MachineKind::Ssh) => return Ok(Some(Vec::new())),
         Some(MachineKind::Container) => "container",
-        Some(MachineKind::Slurm) => "job",
+        Some(MachineKind::Slurm | MachineKind::Kubernetes) => "job",
     };
     begin_phase(world, p, phase).await?;
     match core::location::location_of(world, Some(p.workspace), cancel).await? {

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use forge_exec::{Command, Exit, Unmarked};
 
-use super::{Slurm, SlurmFault};
-use crate::{Fault, KeeperProgram, Sharing, Way, shell};
+use super::Slurm;
+use crate::{Fault, JobFault, KeeperProgram, Sharing, Way, shell};
 
 /// What a job left that is over.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Way for LeftBehind {
     async fn prepare(&self) -> Result<(), Fault> {
         match self.slurm.sees(&self.id).await? {
             true => Ok(()),
-            false => Err(SlurmFault::NoJob.into()),
+            false => Err(JobFault::NoJob.into()),
         }
     }
 

@@ -1,23 +1,7 @@
 //! How a job is, as `scontrol show job` and `sacct` tell it.
 
-use super::{JobEnd, JobOver, SlurmFault, reason};
-
-/// How a job is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Look {
-    /// It has not begun, or has not ended wholly.
-    Waiting {
-        /// Why, as a fault with a remedy.
-        fault: SlurmFault,
-    },
-    /// It runs.
-    Ready {
-        /// The node.
-        node: String,
-    },
-    /// It is over.
-    Over(JobOver),
-}
+use super::reason;
+use crate::job::{JobEnd, JobFault, JobOver, JobRef, Look, Place};
 
 /// The values that are looked at, by their names.
 fn value<'t>(told: &'t str, name: &str) -> &'t str {
@@ -27,7 +11,7 @@ fn value<'t>(told: &'t str, name: &str) -> &'t str {
 }
 
 /// Reads what `scontrol --oneliner show job` tells.
-pub(super) fn look_of(job: u64, told: &str) -> Option<Look> {
+pub(super) fn look_of(job: &JobRef, told: &str) -> Option<Look> {
     let of = |name: &str| value(told, name);
     let state = of("JobState");
     if state.is_empty() {
@@ -38,7 +22,7 @@ pub(super) fn look_of(job: u64, told: &str) -> Option<Look> {
 }
 
 /// Reads a line of `sacct --parsable2` with state, nodes, time limit and memory asked for.
-pub(super) fn look_of_account(job: u64, line: &str) -> Option<Look> {
+pub(super) fn look_of_account(job: &JobRef, line: &str) -> Option<Look> {
     let mut words = line.split('|');
     let state = words.next()?.split(' ').next().filter(|state| !state.is_empty())?;
     let node = words.next().unwrap_or_default();
@@ -46,15 +30,16 @@ pub(super) fn look_of_account(job: u64, line: &str) -> Option<Look> {
     look(job, state, "", node, [time, memory])
 }
 
-fn look(job: u64, state: &str, why: &str, node: &str, [time, memory]: [&str; 2]) -> Option<Look> {
-    let waits =
-        |why: String, remedy: String| Look::Waiting { fault: SlurmFault::Waiting { job, why, remedy } };
+fn look(job: &JobRef, state: &str, why: &str, node: &str, [time, memory]: [&str; 2]) -> Option<Look> {
+    let waits = |why: String, remedy: String| Look::Waiting {
+        fault: JobFault::Waiting { job: job.clone(), why, remedy },
+    };
     let stalls = |why: &str, remedy: &str| {
-        let (why, remedy) = (why.to_owned(), remedy.to_owned());
-        Some(Look::Waiting { fault: SlurmFault::Stalled { job, why, remedy } })
+        let (job, why, remedy) = (job.clone(), why.to_owned(), remedy.to_owned());
+        Some(Look::Waiting { fault: JobFault::Stalled { job, why, remedy } })
     };
     let end = match state {
-        "RUNNING" => return Some(Look::Ready { node: node.to_owned() }),
+        "RUNNING" => return Some(Look::Ready { place: Place { node: node.to_owned(), pod: None } }),
         "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" => {
             let (why, remedy) = reason::told(why);
             return Some(waits(why, remedy));
@@ -85,7 +70,7 @@ fn look(job: u64, state: &str, why: &str, node: &str, [time, memory]: [&str; 2])
     };
     let known = !limit.is_empty() && !["UNLIMITED", "0"].contains(&limit);
     let limit = if known { limit.to_owned() } else { String::new() };
-    Some(Look::Over(JobOver { node: node.to_owned(), limit, ..JobOver::new(job, end) }))
+    Some(Look::Over(JobOver { node: node.to_owned(), limit, ..JobOver::new(job.clone(), end) }))
 }
 
 fn memory_of(of_node: &str, of_cpu: &str) -> String {
@@ -100,6 +85,10 @@ fn memory_of(of_node: &str, of_cpu: &str) -> String {
 mod tests {
     use super::*;
 
+    fn job() -> JobRef {
+        JobRef("7".to_owned())
+    }
+
     fn line(state: &str, reason: &str, node: &str) -> String {
         format!(
             "JobId=7 JobName=forge-o-a JobState={state} Reason={reason} TimeLimit=01:30:00 NodeList={node} \
@@ -109,8 +98,11 @@ mod tests {
 
     #[test]
     fn state_is_read_with_its_reason_node_and_limit() {
-        assert_eq!(look_of(7, &line("RUNNING", "None", "n1")), Some(Look::Ready { node: "n1".to_owned() }));
-        let Some(Look::Waiting { fault }) = look_of(7, &line("PENDING", "Resources", "(null)")) else {
+        assert_eq!(
+            look_of(&job(), &line("RUNNING", "None", "n1")),
+            Some(Look::Ready { place: Place { node: "n1".to_owned(), pod: None } })
+        );
+        let Some(Look::Waiting { fault }) = look_of(&job(), &line("PENDING", "Resources", "(null)")) else {
             panic!("it waits")
         };
         assert_eq!(fault.to_string(), "Could not begin job 7 yet: what it asks for is not free.");
@@ -120,20 +112,22 @@ mod tests {
             ("CANCELLED", "Could not go on in job 7 on n1: somebody cancelled it."),
             (
                 "NODE_FAIL",
-                "Could not go on in job 7 on n1: its node failed, and Slurm cannot tell whether programs still run there.",
+                "Could not go on in job 7 on n1: its node failed, and the cluster cannot tell whether programs still run there.",
             ),
             ("COMPLETED", "Could not go on in job 7 on n1: it ended."),
         ] {
-            let Some(Look::Over(over)) = look_of(7, &line(state, "None", "n1")) else { panic!("{state}") };
+            let Some(Look::Over(over)) = look_of(&job(), &line(state, "None", "n1")) else {
+                panic!("{state}")
+            };
             assert_eq!(over.is_certain(), state != "NODE_FAIL");
-            let fault = SlurmFault::Over(over);
+            let fault = JobFault::Over(over);
             assert_eq!(fault.to_string(), text);
             assert!(fault.remedy().ends_with('.'));
         }
-        assert!(matches!(look_of(7, &line("COMPLETING", "None", "n1")), Some(Look::Waiting { .. })));
-        assert_eq!(look_of(7, "nonsense"), None);
-        assert_eq!(look_of(7, &line("SOMETHING_NEW", "None", "n1")), None, "it is not taken for an end");
-        let account = look_of_account(7, "CANCELLED by 0|n1|01:30:00|100M");
+        assert!(matches!(look_of(&job(), &line("COMPLETING", "None", "n1")), Some(Look::Waiting { .. })));
+        assert_eq!(look_of(&job(), "nonsense"), None);
+        assert_eq!(look_of(&job(), &line("SOMETHING_NEW", "None", "n1")), None, "it is not taken for an end");
+        let account = look_of_account(&job(), "CANCELLED by 0|n1|01:30:00|100M");
         let Some(Look::Over(over)) = account else { panic!("{account:?}") };
         assert_eq!(over.end, JobEnd::Cancelled);
     }

@@ -2,34 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{JobEnd, JobOver, Look, SlurmFault, SlurmSetup, script, state, submit::Answer};
-use crate::Fault;
-
-/// What is known of a job already: Slurm forgets jobs that are over.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Known<'k> {
-    /// The node that it ran on; empty when it is not known that it ran.
-    pub node: &'k str,
-    /// How it ended.
-    pub over: Option<&'k JobOver>,
-}
-
-/// A job of an owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedJob {
-    /// Its number.
-    pub job: u64,
-    /// What it was submitted as.
-    pub id: String,
-}
-
-impl ListedJob {
-    /// Whether a test of a machine submitted it that this process does.
-    #[must_use]
-    pub fn is_of_own_test(&self) -> bool {
-        super::examine::is_of_own_test(&self.id)
-    }
-}
+use super::{SlurmFault, SlurmSetup, script, state, submit::Answer};
+use crate::{
+    Fault,
+    job::{JobEnd, JobOver, JobRef, Known, ListedJob, Look},
+};
 
 /// A cluster. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -69,8 +46,7 @@ impl Slurm {
     ///
     /// # Errors
     /// When Slurm refuses it, or does not answer: then it may have been submitted all the same.
-    pub async fn submit(&self, id: &str) -> Result<u64, Fault> {
-        self.setup.config.check()?;
+    pub async fn submit(&self, id: &str) -> Result<JobRef, Fault> {
         self.setup.submit.prepare().await?;
         let script = script::job(&self.setup.root, &self.keeper(id));
         let answer = self.run(&self.setup.config.arguments(&self.name(id)), &script).await?;
@@ -82,7 +58,7 @@ impl Slurm {
             .into());
         }
         // `12`, or `12;cluster`, beside warnings.
-        let number = |line: &str| line.split(';').next()?.trim().parse().ok();
+        let number = |line: &str| line.split(';').next().and_then(job_of);
         let said = || SlurmFault::Controller { said: format!("`sbatch` told no number ({})", answer.last()) };
         Ok(answer.said.lines().find_map(number).ok_or_else(said)?)
     }
@@ -91,12 +67,13 @@ impl Slurm {
     ///
     /// # Errors
     /// When that is not known.
-    pub async fn find(&self, id: &str) -> Result<Option<u64>, Fault> {
+    pub async fn find(&self, id: &str) -> Result<Option<JobRef>, Fault> {
         self.setup.submit.prepare().await?;
         let name = format!("--name={}", self.name(id));
         // Of this user alone: others may give their jobs any name.
         let answer = self.ask(["squeue", "--me", "--noheader", "--states=all", &name, "--format=%A"]).await?;
-        Ok(answer.said.lines().filter_map(|line| line.trim().parse().ok()).min())
+        let numbers = answer.said.lines().filter_map(|line| line.trim().parse::<u64>().ok());
+        Ok(numbers.min().map(|number| JobRef(number.to_string())))
     }
 
     /// All jobs of this owner that Slurm knows still.
@@ -112,7 +89,7 @@ impl Slurm {
         let read = |line: &str| {
             let (job, name) = line.trim().split_once(' ')?;
             let id = name.trim().strip_prefix(&prefix).filter(is_id)?.to_owned();
-            Some(ListedJob { job: job.parse().ok()?, id })
+            Some(ListedJob { job: job_of(job)?, id })
         };
         Ok(answer.said.lines().filter_map(read).collect())
     }
@@ -121,10 +98,9 @@ impl Slurm {
     ///
     /// # Errors
     /// When that is not known: it says nothing of the job.
-    pub async fn look(&self, job: u64, known: Known<'_>) -> Result<Look, Fault> {
+    pub async fn look(&self, job: &JobRef, known: Known<'_>) -> Result<Look, Fault> {
         self.setup.submit.prepare().await?;
-        let number = job.to_string();
-        let words = ["scontrol", "--oneliner", "show", "job", &number].map(str::to_owned);
+        let words = ["scontrol", "--oneliner", "show", "job", &job.0].map(str::to_owned);
         let answer = self.run(&words, "").await?;
         if answer.is_good() {
             let unread =
@@ -141,10 +117,10 @@ impl Slurm {
     }
 
     /// What the accounting tells of a job that the controller has forgotten.
-    async fn accounted(&self, job: u64, known: Known<'_>) -> Result<JobOver, Fault> {
+    async fn accounted(&self, job: &JobRef, known: Known<'_>) -> Result<JobOver, Fault> {
         let unknown = || async {
-            let node = known.node.to_owned();
-            let ended = || JobOver { node, ..JobOver::new(job, JobEnd::Unknown) };
+            let node = known.place.map(|place| place.node.clone()).unwrap_or_default();
+            let ended = || JobOver { node, ..JobOver::new(job.clone(), JobEnd::Unknown) };
             self.with_its_node(known.over.cloned().unwrap_or_else(ended)).await
         };
         let of = format!("--jobs={job}");
@@ -181,7 +157,7 @@ impl Slurm {
     ///
     /// # Errors
     /// When that is not known.
-    pub async fn cancel(&self, job: u64, known: Known<'_>) -> Result<bool, Fault> {
+    pub async fn cancel(&self, job: &JobRef, known: Known<'_>) -> Result<bool, Fault> {
         self.setup.submit.prepare().await?;
         let answer = self.run(&["scancel".to_owned(), job.to_string()], "").await?;
         if !answer.is_good() && answer.is_of_the_controller() {
@@ -230,6 +206,11 @@ impl Slurm {
         }
         Err(SlurmFault::Controller { said: answer.last() }.into())
     }
+}
+
+fn job_of(word: &str) -> Option<JobRef> {
+    let number: u64 = word.trim().parse().ok()?;
+    Some(JobRef(number.to_string()))
 }
 
 fn is_unknown(answer: &Answer) -> bool {

@@ -1,19 +1,19 @@
 //! How jobs end: each way is told by its name, and nothing of a job is left.
 
-use forge_machines::{Fault, JobEnd, SlurmFault, slurm::SlurmConfig};
+use forge_machines::{Fault, JobEnd, JobFault, slurm::SlurmConfig};
 use forge_machines_testkit::{Cluster, Following};
 
 use crate::{LONG, Tasks, script, until_fault};
 
 #[expect(clippy::panic, reason = "a helper of tests")]
 fn end_of(fault: &Fault) -> JobEnd {
-    let Fault::Slurm(SlurmFault::Over(over)) = fault else { panic!("{fault:?}") };
+    let Fault::Job(JobFault::Over(over)) = fault else { panic!("{fault:?}") };
     assert!(fault.to_string().starts_with("Could not ") && fault.remedy().ends_with('.'), "{fault}");
     over.end
 }
 
 fn is_over(fault: &Fault) -> bool {
-    matches!(fault, Fault::Slurm(SlurmFault::Over(_)))
+    matches!(fault, Fault::Job(JobFault::Over(_)))
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! What fails is never taken for an end: the controller, a node's program, a node.
 
-use forge_machines::{
-    Contact, Fault, JobEnd, Machine, SlurmFault,
-    slurm::{Known, LeftBehind},
-};
+use forge_machines::{Contact, Fault, JobEnd, JobFault, Machine, SlurmFault, job::Known, slurm::LeftBehind};
 use forge_machines_testkit::{Cluster, Following};
 
 use crate::{LONG, Tasks, script, until_fault};
@@ -26,7 +23,7 @@ async fn controller_that_is_down_is_unreachable_and_the_program_goes_on() {
     };
     contact.wait_for(is_told).await.unwrap();
     assert_eq!(tasks.book.all()[0].over, None, "nobody says that it ended");
-    let fault = tasks.slurm.cancel(tasks.number(), Known::default()).await.unwrap_err();
+    let fault = tasks.slurm.cancel(&tasks.number(), Known::default()).await.unwrap_err();
     assert!(matches!(fault, Fault::Slurm(SlurmFault::Controller { .. })), "{fault:?}");
     cluster.start_controller().unwrap();
     machine.nudge().await;
@@ -58,13 +55,15 @@ async fn node_whose_slurmd_was_killed_is_not_certain_until_it_is_back_and_there_
     cluster.kill_slurmd(number).unwrap();
     cluster.until_nodes("down*", 1).unwrap();
     cluster.kill_clients();
-    let failed = |fault: &Fault| matches!(fault, Fault::Slurm(SlurmFault::Over(over)) if over.end == JobEnd::NodeFailed);
+    let failed =
+        |fault: &Fault| matches!(fault, Fault::Job(JobFault::Over(over)) if over.end == JobEnd::NodeFailed);
     let fault = until_fault(&machine, failed).await;
     assert!(fault.to_string().contains("cannot tell"), "{fault}");
     assert!(!cluster.running(&nap).is_empty(), "its programs go on");
     assert_eq!(cluster.jobs().unwrap(), [], "it is not requeued");
     cluster.start_slurmd(number).unwrap();
-    let back = |fault: &Fault| matches!(fault, Fault::Slurm(SlurmFault::Over(over)) if over.end == JobEnd::NodeCameBack);
+    let back =
+        |fault: &Fault| matches!(fault, Fault::Job(JobFault::Over(over)) if over.end == JobEnd::NodeCameBack);
     until_fault(&machine, back).await;
     assert_eq!(tasks.book.all()[0].over.as_ref().map(|over| over.end), Some(JobEnd::NodeCameBack));
     assert_eq!(tasks.book.all().len(), 1);
@@ -92,7 +91,7 @@ async fn what_a_job_left_is_read_where_jobs_are_submitted_after_its_node_was_pow
     };
     cluster.power_off(number);
     drop((far, keeper));
-    until_fault(&machine, |fault| matches!(fault, Fault::Slurm(SlurmFault::Over(_)))).await;
+    until_fault(&machine, |fault| matches!(fault, Fault::Job(JobFault::Over(_)))).await;
     let left = Machine::new(LeftBehind::new(tasks.slurm.clone(), &tasks.book.all()[0].id));
     let keeper = left.keeper(2, LONG);
     assert_eq!(keeper.far_trees(false).await.unwrap().len(), 1);

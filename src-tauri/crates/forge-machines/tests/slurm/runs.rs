@@ -55,7 +55,7 @@ async fn nothing_of_the_environment_here_and_no_secret_is_in_a_job_or_an_argumen
     let of = |name: &str| environment.get(OsStr::new(name)).map(|value| value.to_string_lossy().into_owned());
     assert_eq!(of("HOME").as_deref(), Some("/root"));
     assert_eq!((of("FORGE_TEST_OWN"), of("SLURM_STEP_ID"), of("SLURM_EXPORT_ENV")), (None, None, None));
-    assert_eq!(of("SLURM_JOB_ID"), Some(tasks.number().to_string()));
+    assert_eq!(of("SLURM_JOB_ID"), Some(tasks.number().0));
     let keeper = machine.keeper(1, LONG);
     let secret = format!("s3cr3t-0123456789-of-a-job-{}", std::process::id());
     let mut run = script("a", "echo has $TOKEN; read word; echo read $word; read more");

@@ -21,10 +21,14 @@ pub struct JobRow {
     pub machine_id: MachineId,
     /// The task, which may be gone.
     pub task_id: TaskId,
-    /// Its number in the cluster, once that is known.
-    pub number: Option<u64>,
+    /// What the cluster calls it, once that is known.
+    pub job: Option<String>,
     /// The node that it runs or ran on, once it has begun.
     pub node: Option<String>,
+    /// The pod that it began in, where the cluster has pods.
+    pub pod: Option<String>,
+    /// The address of the server that it is created on, where a cluster may be reached by several.
+    pub server: Option<String>,
     /// How it ended, once the cluster said so.
     pub over: Option<Value>,
     /// When it was written down, before it was submitted.
@@ -73,18 +77,31 @@ impl JobsMut<'_> {
     /// When it cannot be written.
     pub async fn put(&mut self, job: &JobRow) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO jobs (id, machine_id, task_id, number, over, created_at, node) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-             ON CONFLICT (id) DO UPDATE SET number = ?4, over = ?5, node = ?7",
+            "INSERT INTO jobs (id, machine_id, task_id, job, over, created_at, node, pod, server)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+             ON CONFLICT (id) DO UPDATE SET job = ?4, over = ?5, node = ?7, pod = ?8, server = ?9",
         )
         .bind(&job.id)
         .bind(job.machine_id.as_str())
         .bind(job.task_id.as_str())
-        .bind(job.number.map(u64::cast_signed))
+        .bind(&job.job)
         .bind(json_opt(job.over.as_ref())?)
         .bind(job.created_at.0)
         .bind(&job.node)
+        .bind(&job.pod)
+        .bind(&job.server)
         .execute(self.tx.sqlite())
         .await?;
+        Ok(())
+    }
+
+    /// Removes all jobs of a machine, whatever is left of them.
+    ///
+    /// # Errors
+    /// When they cannot be removed.
+    pub async fn delete_on(&mut self, machine: &MachineId) -> Result<(), StoreError> {
+        let query = sqlx::query("DELETE FROM jobs WHERE machine_id = ?1").bind(machine.as_str());
+        query.execute(self.tx.sqlite()).await?;
         Ok(())
     }
 
@@ -104,8 +121,10 @@ fn read(row: &SqliteRow) -> Result<JobRow, StoreError> {
         id: c.text("id")?,
         machine_id: c.text("machine_id")?,
         task_id: c.text("task_id")?,
-        number: c.int_opt("number")?,
+        job: c.text_opt("job")?,
         node: c.text_opt("node")?,
+        pod: c.text_opt("pod")?,
+        server: c.text_opt("server")?,
         over: c.json_opt("over")?,
         created_at: c.time("created_at")?,
     })
@@ -125,8 +144,10 @@ mod tests {
             id: id.to_owned(),
             machine_id: "m".into(),
             task_id: task.into(),
-            number: None,
+            job: None,
             node: None,
+            pod: None,
+            server: None,
             over: None,
             created_at: Timestamp(at),
         };
@@ -136,8 +157,10 @@ mod tests {
         assert_eq!(tx.jobs().last(&"m".into(), &"t".into()).await.unwrap(), Some(job("b", "t", 1)));
         assert_eq!(tx.jobs().last(&"n".into(), &"t".into()).await.unwrap(), None);
         let known = JobRow {
-            number: Some(7),
+            job: Some("7".to_owned()),
             node: Some("n1".to_owned()),
+            pod: Some("p".to_owned()),
+            server: Some("https://a".to_owned()),
             over: Some(json!({ "end": "ended" })),
             ..job("b", "t", 1)
         };
@@ -147,5 +170,10 @@ mod tests {
         assert_eq!(ids(tx.jobs().on(&"m".into(), None).await.unwrap()), ["c", "a", "b"]);
         tx.jobs_mut().delete("a").await.unwrap();
         assert_eq!(ids(tx.jobs().on(&"m".into(), Some(&"t".into())).await.unwrap()), ["b"]);
+        let elsewhere = JobRow { machine_id: "n".into(), ..job("d", "t", 1) };
+        tx.jobs_mut().put(&elsewhere).await.unwrap();
+        tx.jobs_mut().delete_on(&"m".into()).await.unwrap();
+        assert_eq!(ids(tx.jobs().on(&"m".into(), None).await.unwrap()), [""; 0]);
+        assert_eq!(ids(tx.jobs().on(&"n".into(), None).await.unwrap()), ["d"]);
     }
 }

@@ -92,17 +92,19 @@ fn config(machine: &Machine) -> Result<String, StoreError> {
         MachineKind::Ssh => json(&machine.ssh),
         MachineKind::Container => json(&machine.container),
         MachineKind::Slurm => json(&machine.slurm),
+        MachineKind::Kubernetes => json(&machine.kubernetes),
     }
 }
 
 fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
     let c = Columns(row);
     let kind = c.name("kind")?;
-    let (mut ssh, mut container, mut slurm) = (None, None, None);
+    let (mut ssh, mut container, mut slurm, mut kubernetes) = (None, None, None, None);
     match kind {
         MachineKind::Ssh => ssh = c.json("config")?,
         MachineKind::Container => container = c.json("config")?,
         MachineKind::Slurm => slurm = c.json("config")?,
+        MachineKind::Kubernetes => kubernetes = c.json("config")?,
     }
     Ok(Machine {
         id: c.text("id")?,
@@ -111,6 +113,7 @@ fn read(row: &SqliteRow) -> Result<Machine, StoreError> {
         ssh,
         container,
         slurm,
+        kubernetes,
         root: c.text("root")?,
         labels: c.json("labels")?,
         caps: c.json("caps")?,
@@ -151,6 +154,7 @@ mod tests {
             ssh: Some(ssh),
             container: None,
             slurm: None,
+            kubernetes: None,
             root: "~/.forge".to_owned(),
             labels: vec!["gpu".to_owned()],
             caps: MachineCaps { runs: Some(2) },
@@ -199,7 +203,15 @@ mod tests {
             slurm: Some(serde_json::from_value(slurm).unwrap()),
             ..machine("n", "cluster")
         };
-        for made in [containers, cluster] {
+        let kubernetes =
+            serde_json::json!({ "namespace": "agents", "image": "a:1", "resources": { "cpu": "1" } });
+        let namespace = Machine {
+            kind: MachineKind::Kubernetes,
+            ssh: None,
+            kubernetes: Some(serde_json::from_value(kubernetes).unwrap()),
+            ..machine("o", "pods")
+        };
+        for made in [containers, cluster, namespace] {
             tx.machines_mut().put(&made).await.unwrap();
             assert_eq!(tx.machines().get(&made.id).await.unwrap(), Some(made));
         }

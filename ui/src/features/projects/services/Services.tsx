@@ -9,6 +9,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { ChangedElsewhere } from "#ui/components/ChangedElsewhere.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
+import { SaveBar } from "#ui/components/SaveBar.tsx";
 import { SkeletonText } from "#ui/components/Skeleton.tsx";
 import { findingsIn, sentence } from "#ui/draft/findings.ts";
 import { formatPath, moved } from "#ui/draft/path.ts";
@@ -17,7 +18,7 @@ import { useLeaveNotice } from "#ui/draft/useLeaveNotice.ts";
 import layout from "#ui/components/layout.module.css";
 import { BrokenFile } from "../BrokenFile.tsx";
 import settings from "../settings.module.css";
-import { useSettings } from "../Setting.tsx";
+import { useSettings } from "../settingsContext.ts";
 import { canBeSaved, emptyService, formOf, freeName, maxServices } from "./form.ts";
 import { ServiceCard } from "./ServiceCard.tsx";
 import { ServiceOffers } from "./ServiceOffers.tsx";
@@ -199,24 +200,15 @@ function List({
         >
           {t("serviceSettings.add")}
         </Button>
-        {isChanged && (
-          <>
-            <Button
-              type="submit"
-              size="sm"
-              variant="primary"
-              keys="mod+s"
-              busy={draft.isSaving}
-              disabled={!canBeSaved(forms)}
-            >
-              {t("projectSettings.save")}
-            </Button>
-            <Button size="sm" variant="ghost" disabled={draft.isSaving} onClick={draft.discard}>
-              {t("hooks.discard")}
-            </Button>
-          </>
-        )}
       </div>
+      {isChanged && (
+        <SaveBar
+          busy={draft.isSaving}
+          isWrong={!canBeSaved(forms)}
+          onSave={save}
+          onDiscard={draft.discard}
+        />
+      )}
     </form>
   );
 }

@@ -13,7 +13,7 @@ import {
   type Saved,
 } from "#ui/draft/drafts.ts";
 import { getAt, parsePath } from "#ui/draft/path.ts";
-import { useSettings } from "../Setting.tsx";
+import { useSettings } from "../settingsContext.ts";
 import { patchAt, valueAt } from "../settingsPath.ts";
 import { definitionOf, formsIn, textOf, type ServiceForm } from "./form.ts";
 
@@ -55,7 +55,7 @@ export interface ServicesDraft {
 }
 
 export function useServicesDraft(projectId: string): ServicesDraft | null {
-  const { view, error, save, reread } = useSettings();
+  const { saved: view, error, save, reread } = useSettings();
   const key = draftKey(projectId);
   const saved = savedIn(view).base;
   useEffect(() => openDraft(key, saved, null), [key, saved]);

@@ -9,6 +9,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { LogDialog } from "../LogDialog.tsx";
 import { hookName } from "../timeline/steps.ts";
+import { useOutputLinks } from "../useOutputLinks.ts";
 import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import styles from "./NeedBanner.module.css";
@@ -30,6 +31,7 @@ export function EvidenceBlock({
 }) {
   const { t } = useTranslation();
   const [log, setLog] = useState<string | null>(null);
+  const linksIn = useOutputLinks(taskId);
   const { command, exit_code: exit, output, log_id: logId } = evidence;
   return (
     <div className={styles.evidence}>
@@ -47,7 +49,7 @@ export function EvidenceBlock({
           )
         }
       >
-        {output === "" ? t("task.noOutput") : <AnsiText text={output} />}
+        {output === "" ? t("task.noOutput") : <AnsiText text={output} linksIn={linksIn} />}
       </CodeBlock>
       {logId !== null && (
         <Button size="sm" variant="ghost" flush onClick={() => setLog(logId)}>

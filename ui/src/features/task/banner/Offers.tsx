@@ -193,7 +193,7 @@ export function Offers({ offers, taskId, machine, queued = false, ...form }: Off
           )
         }
         confirmLabel={asked?.label ?? ""}
-        {...(asked?.verb === "cancel" ? { keepLabel: t("task.keep") } : {})}
+        {...(asked?.verb === "cancel" ? { keepLabel: t("task.keep", { count: 1 }) } : {})}
         danger
         onConfirm={() => {
           if (asked) void onTake(asked, null);

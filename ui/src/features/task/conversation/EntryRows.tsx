@@ -33,6 +33,7 @@ import {
   numberIn,
   planSteps,
   pretty,
+  promptSubject,
   shortInput,
   stringIn,
 } from "./present.ts";
@@ -112,7 +113,7 @@ function Prompt({ row, log }: RowProps) {
       icon={<User />}
       summary={
         <>
-          <b>{t("conversation.prompt")}</b> {firstLine(text)}
+          <b>{t("conversation.prompt")}</b> {promptSubject(text)}
         </>
       }
     >

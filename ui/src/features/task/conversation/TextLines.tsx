@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { AnsiText } from "#ui/components/AnsiText.tsx";
+import type { TextLink } from "#ui/components/textLinks.ts";
 import { VirtualList } from "#ui/components/VirtualList.tsx";
 import { rowHeight, useRows } from "#ui/components/rows.ts";
 import styles from "./TextLines.module.css";
@@ -14,12 +15,15 @@ export function TextLines({
   fromEnd = false,
   look = "tall",
   onStartReached,
+  linksIn,
 }: {
   text: string;
   label: string;
   fromEnd?: boolean;
   look?: "tall" | "inline";
   onStartReached?: (() => void) | undefined;
+  /** What leads somewhere in a line. */
+  linksIn?: ((text: string) => readonly TextLink[]) | undefined;
 }) {
   const rows = useRows();
   // Lines are named from the end when they grow at the beginning.
@@ -48,7 +52,7 @@ export function TextLines({
       >
         {(line) => (
           <div className={styles.line}>
-            <AnsiText text={line} />
+            <AnsiText text={line} linksIn={linksIn} />
           </div>
         )}
       </VirtualList>

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { countLines, findings, firstLine, miniDiff, planSteps, shortInput } from "./present.ts";
+import {
+  countLines,
+  findings,
+  firstLine,
+  miniDiff,
+  planSteps,
+  promptSubject,
+  shortInput,
+} from "./present.ts";
 
 describe("present", () => {
   it("keeps of a unified diff what changed", () => {
@@ -41,5 +49,23 @@ describe("present", () => {
     ]);
     expect(findings({ findings: "none" })).toEqual([]);
     expect(firstLine("\n\n  hello \n")).toBe("hello");
+  });
+
+  const rules = "# How you work here\n\nYou work in a git worktree of your own.\n";
+  it.each<[string, string]>([
+    [
+      `${rules}\n# Task #3: Count the letters\n\n# A heading of its text\n`,
+      "#3: Count the letters",
+    ],
+    [
+      `${rules}\n# Task #3: Count the letters\n\n# Your turn now: subtask #4: Write tests\n`,
+      "#4: Write tests",
+    ],
+    [`Be brief.\n\n${rules}\n# Task #7: Greet a list\n`, "#7: Greet a list"],
+    ["# This is attempt 2 of 3\n\nThe check failed.", "This is attempt 2 of 3"],
+    ["\nMake the last test pass.\nThen stop.", "Make the last test pass."],
+    ["", ""],
+  ])("names a prompt by its task: %j", (text, subject) => {
+    expect(promptSubject(text)).toBe(subject);
   });
 });

@@ -21,6 +21,20 @@ export function firstLine(text: string): string {
   );
 }
 
+const rulesHead = /^# How you work here$/m;
+const taskHead = /^# Task (#\d+: .+)$/m;
+const subtaskHead = /^# Your turn now: subtask (#\d+: .+)$/m;
+
+/**
+ * What a prompt is about, for a folded row. A prompt that Forge composed begins with an agent's profile and the rules
+ * that all runs share; its task, or the subtask whose turn it is, tells it from the others. What a person wrote is
+ * told by its first line.
+ */
+export function promptSubject(text: string): string {
+  const composed = rulesHead.test(text) ? (subtaskHead.exec(text) ?? taskHead.exec(text)) : null;
+  return composed?.[1]?.trim() ?? firstLine(text).replace(/^#+\s*/, "");
+}
+
 export function pretty(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }

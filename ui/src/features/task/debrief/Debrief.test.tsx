@@ -56,7 +56,7 @@ describe("what a task left behind", () => {
       ["1", "cargo test --workspace", "2", "6m 12s", "42s", "$0.21"],
       ["2", "Passed", "1", "1m 35s", "1m 01s", "Unknown"],
     ]);
-    expect(rowsOf("Gates")).toEqual([
+    expect(rowsOf("Checks and reviews")).toEqual([
       ["cargo fmt --check", "2", "0"],
       ["cargo test --workspaceFlapping", "1", "1"],
       ["Reviewer agent", "1", "0"],

@@ -140,8 +140,8 @@ function useWalkKeys(step: (way: 1 | -1) => void, enabled: boolean): void {
     () =>
       (
         [
-          ["next", "m", 1],
-          ["previous", "shift+m", -1],
+          ["next", ".", 1],
+          ["previous", ",", -1],
         ] as const
       ).map(([name, keys, way]) => ({
         id: `diff.comment.${name}`,
@@ -212,14 +212,14 @@ export function CommentsBar({ task, comments, files, onGo, strayOpen, onStray }:
             label={t("comments.previous")}
             icon={<ArrowUp />}
             size="sm"
-            keys="shift+m"
+            keys=","
             onClick={() => step(-1)}
           />
           <IconButton
             label={t("comments.next")}
             icon={<ArrowDown />}
             size="sm"
-            keys="m"
+            keys="."
             onClick={() => step(1)}
           />
         </span>

@@ -20,6 +20,14 @@ describe("lines that a check's output names", () => {
     expect(places("src/a.ts(7,2): error TS2322")).toEqual(["src/a.ts:7"]);
   });
 
+  it("are of the file itself, and of no other that ends in its name", () => {
+    const paths = (text: string) =>
+      linesNamed(text, [file("a.rs"), file("src/a.rs")]).map(({ path }) => path);
+    expect(paths("src/a.rs:3")).toEqual(["src/a.rs"]);
+    expect(paths("/home/ada/7/src/a.rs:3")).toEqual(["src/a.rs"]);
+    expect(paths("lib/a.rs:3")).toEqual([]);
+  });
+
   it("are none of other files, of removed ones, or of text that only looks like a place", () => {
     expect(places("other/x.ts:3 gone.ts:2 http://host.io:80 12:30:01 asrc/a.ts:1")).toEqual([]);
   });

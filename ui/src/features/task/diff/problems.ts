@@ -12,16 +12,38 @@ const placed = /((?:[\w@.+-]*\/)*[\w@.+-]+\.\w+)(?::|\()(\d+)/g;
 // oxlint-disable-next-line no-control-regex
 const colours = /\u001B\[[0-9;]*m/g;
 
+/** Where a text, without its colours, names a line of a changed file. */
+export interface Named {
+  readonly from: number;
+  readonly to: number;
+  readonly path: string;
+  readonly line: number;
+}
+
+/** The changed file that a printed path names; the worktree's folder may stand before it. */
+function fileNamed(path: string, files: readonly FileChange[]): FileChange | undefined {
+  const exact = files.find((each) => each.path === path);
+  if (exact || !path.startsWith("/")) return exact;
+  return files
+    .filter((each) => path.endsWith(`/${each.path}`))
+    .toSorted((one, other) => other.path.length - one.path.length)[0];
+}
+
+export function placesNamed(text: string, files: readonly FileChange[]): readonly Named[] {
+  return [...text.matchAll(placed)].flatMap((match) => {
+    const [whole, named = "", line] = match;
+    const change = fileNamed(named.replace(/^\.\//, ""), files);
+    if (!change || change.kind === "deleted") return [];
+    const from = match.index;
+    return [{ from, to: from + whole.length, path: change.path, line: Number(line) }];
+  });
+}
+
 /** The lines of changed files that a text names, each once. */
 export function linesNamed(text: string, files: readonly FileChange[]): readonly Goal[] {
   const found = new Map<string, Goal>();
-  for (const [, named = "", line] of text.replace(colours, "").matchAll(placed)) {
-    const path = named.replace(/^\.\//, "");
-    // The worktree's folder may stand before it.
-    const change = files.find((each) => path === each.path || path.endsWith(`/${each.path}`));
-    if (!change || change.kind === "deleted") continue;
-    const goal = { path: change.path, side: "new", line: Number(line), commentId: null } as const;
-    found.set(`${goal.path}:${goal.line}`, goal);
+  for (const { path, line } of placesNamed(text.replace(colours, ""), files)) {
+    found.set(`${path}:${line}`, { path, side: "new", line, commentId: null });
   }
   return [...found.values()];
 }

@@ -12,6 +12,7 @@ import { CheckLine } from "../CheckLine.tsx";
 import { LogDialog } from "../LogDialog.tsx";
 import { LogView } from "../LogView.tsx";
 import { milliseconds } from "../numbers.ts";
+import { useOutputLinks } from "../useOutputLinks.ts";
 import { ValidateStep } from "../validate/ValidateStep.tsx";
 import { isOpenAtFirst, outcomeOf, tailOf, type CheckOutcome } from "./checks.ts";
 import layout from "#ui/components/layout.module.css";
@@ -26,6 +27,7 @@ const marks: Readonly<Record<CheckOutcome, ReactNode>> = {
 
 function Output({ taskId, step }: { taskId: string; step: ReviewStep }) {
   const { t } = useTranslation();
+  const linksIn = useOutputLinks(taskId);
   if (!step.finished) {
     return (
       <div className={styles.stream}>
@@ -37,7 +39,7 @@ function Output({ taskId, step }: { taskId: string; step: ReviewStep }) {
   if (tail === "") return <p className={layout.prose}>{t("task.noOutput")}</p>;
   return (
     <CodeBlock code={tail} maxHeight={280}>
-      <AnsiText text={tail} />
+      <AnsiText text={tail} linksIn={linksIn} />
     </CodeBlock>
   );
 }

@@ -8,7 +8,8 @@ import {
   sampleStep,
   unusableAudit,
 } from "#ui/test/sampleReview.ts";
-import { someEntry, someTask, someWorkspace } from "../testing/fixtures.ts";
+import { file } from "#ui/test/sampleChanges.ts";
+import { someEntry, someSummary, someTask, someWorkspace } from "../testing/fixtures.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
 
 layOut();
@@ -144,6 +145,35 @@ describe("the auditor", () => {
     await waitFor(() =>
       expect(screen.getByRole("tab", { selected: true }).textContent).toBe("Conversation"),
     );
+  });
+});
+
+describe("a check's output", () => {
+  it("leads to the lines of changed files that it names, also in the whole log", async () => {
+    const failed = sampleStep({
+      exit_code: 1,
+      stdout_tail: "\u001B[31merror\u001B[0m\n --> src/limit.rs:12:5\n --> src/other.rs:3:1",
+    });
+    const { user, container } = await open(
+      inReview(),
+      [sampleReview({ steps: [failed], audits: [] })],
+      {
+        task_diff: () => someSummary([file("src/limit.rs")]),
+        task_log: log("thread panicked at src/limit.rs:40:9"),
+      },
+    );
+    const link = await screen.findByRole("link", { name: "src/limit.rs:12" });
+    expect(screen.queryByRole("link", { name: /other/ })).toBeNull();
+    expect(await violations(container)).toEqual([]);
+    await user.click(screen.getByRole("button", { name: "Full output" }));
+    const whole = await screen.findByRole("dialog");
+    expect(await within(whole).findByRole("link", { name: "src/limit.rs:40" })).toBeTruthy();
+    await user.keyboard("{Escape}");
+    await user.click(link);
+    await waitFor(() =>
+      expect(screen.getByRole("tab", { selected: true }).textContent).toMatch(/Diff/),
+    );
+    expect(location.hash).toContain("line=12");
   });
 });
 

@@ -9,6 +9,7 @@ import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import type { Action } from "../useAction.ts";
 import { SetUpServices } from "./SetUpServices.tsx";
 import { isActive, mainService } from "./services.ts";
+import styles from "./RunService.module.css";
 
 export interface RunServiceProps {
   readonly taskId: string;
@@ -16,6 +17,9 @@ export interface RunServiceProps {
   readonly action: Action;
   readonly size?: "sm" | "md";
 }
+
+/** What tells one address from another: the host and the port. */
+const addressOf = (url: string): string => url.replace(/^https?:\/\//, "").replace(/\/$/, "");
 
 export function RunService({ taskId, projectId, action, size = "md" }: RunServiceProps) {
   const { t } = useTranslation();
@@ -41,13 +45,18 @@ export function RunService({ taskId, projectId, action, size = "md" }: RunServic
   const { name, last } = main;
   if (isActive(last) && last.state === "ready") {
     return (
-      <Button
-        size={size}
-        icon={<ExternalLink />}
-        onClick={() => void platform.openExternal(last.url)}
-      >
-        {t("services.open", { name })}
-      </Button>
+      <>
+        <Button
+          size={size}
+          icon={<ExternalLink />}
+          onClick={() => void platform.openExternal(last.url)}
+        >
+          {t("services.open", { name })}
+        </Button>
+        <code className={styles.address} title={last.url} data-selectable>
+          {addressOf(last.url)}
+        </code>
+      </>
     );
   }
   return (

@@ -71,6 +71,14 @@ describe("the services of a task", () => {
     expect(screen.queryByRole("button", { name: "Run" })).toBeNull();
   });
 
+  it("have their address beside the button that opens them", async () => {
+    shown([named(someService())]);
+    const open = await screen.findByRole("button", { name: "Open web" });
+    const address = screen.getByText("localhost:4310");
+    expect(open.parentElement?.contains(address)).toBe(true);
+    expect(address.title).toBe("http://localhost:4310/");
+  });
+
   it("have no tab where the project names none", async () => {
     shown([]);
     await screen.findByRole("button", { name: "Run" });

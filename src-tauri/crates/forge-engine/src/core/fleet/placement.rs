@@ -195,7 +195,9 @@ impl Candidate {
             WaitFor::Spent => "has run today what it may".to_owned(),
             WaitFor::Unreachable => match (self.machine.kind, &self.machine.contact_error) {
                 // There is no way to it that could be cut: something is wrong.
-                (MachineKind::Container | MachineKind::Slurm, Some(fault)) => fault.message.clone(),
+                (MachineKind::Container | MachineKind::Slurm | MachineKind::Kubernetes, Some(fault)) => {
+                    fault.message.clone()
+                }
                 _ => {
                     let since = self.machine.contact_since;
                     let since = since.map(|at| format!(" since {}", spoken(at.0))).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::{
 use forge_exec::{SandboxSupport, Variables};
 use forge_keeper::{Keeper, Refusal, TransferError};
 use forge_machines::{
-    AnyMachine, Contact, EnvironmentError, Fault, Way, container::TaskContainer, slurm::TaskJob,
+    AnyMachine, Contact, EnvironmentError, Fault, Way, container::TaskContainer, job::TaskJob,
 };
 use forge_model::ids::{ProjectId, TaskId};
 use tokio::sync::OnceCell;

@@ -6,6 +6,7 @@ use forge_keeper::Place;
 use forge_machines::{
     AnyMachine, KeeperProgram, MachineConfig, SshConfig,
     container::{ContainerConfig, ContainerSetup, EngineChoice, ImageSource, Mount, Network, Programs},
+    kubernetes::{KubernetesConfig, KubernetesSetup, Toleration},
     slurm::{SlurmConfig, SlurmSetup, Submit},
 };
 use forge_model::machine;
@@ -110,6 +111,48 @@ pub(crate) async fn slurm_setup(
         keepers: keepers_of(world).await?,
         submit,
     })
+}
+
+/// What is needed to create the Jobs of a machine.
+pub(crate) async fn kubernetes_setup(
+    world: &World,
+    machine: &Machine,
+    config: &machine::kubernetes::KubernetesConfig,
+) -> Result<KubernetesSetup> {
+    let memory_mb = config.memory_mb();
+    let machine::kubernetes::KubernetesConfig {
+        context,
+        kubeconfig,
+        namespace,
+        image,
+        service_account,
+        resources,
+        tolerations,
+    } = config.clone();
+    let tolerations = tolerations.iter().map(|text| toleration(text)).collect::<Result<_>>()?;
+    Ok(KubernetesSetup {
+        config: KubernetesConfig {
+            context,
+            kubeconfig,
+            namespace,
+            image,
+            service_account,
+            resources,
+            memory_mb,
+            tolerations,
+        },
+        root: machine.root.clone(),
+        owner: core::keeper::owner_of(world).await?,
+        keepers: keepers_of(world).await?,
+        environment: Arc::new(core::environment::user_variables(world).await),
+    })
+}
+
+fn toleration(text: &str) -> Result<Toleration> {
+    let read = machine::kubernetes::Toleration::parse(text);
+    let machine::kubernetes::Toleration { key, value, effect } =
+        read.ok_or_else(|| EngineError::invalid("kubernetes.tolerations", "cannot be read"))?;
+    Ok(Toleration { key: key.to_owned(), value: value.map(str::to_owned), effect: effect.to_owned() })
 }
 
 fn mount(mount: &ContainerMount) -> Mount {

@@ -8,9 +8,11 @@ use std::{
 
 use forge_keeper::Keeper;
 use forge_machines::{
-    Contact, Fault, SshMachine, Step,
+    Contact, Fault, SshMachine, Step, Way,
     container::{Containers, Opening, TaskContainer},
-    slurm::{LeftBehind, Slurm, TaskJob},
+    job::{self, Cluster, TaskJob},
+    kubernetes::Kubernetes,
+    slurm::Slurm,
 };
 use forge_model::event::EventType;
 use forge_model::ids::{MachineId, TaskId};
@@ -36,7 +38,7 @@ struct Contacts {
     asked: Mutex<HashMap<KeeperId, Asked>>,
     /// What makes containers, by machine: an image is built once for all tasks.
     openings: Mutex<HashMap<MachineId, Opening>>,
-    clusters: Mutex<HashMap<MachineId, Slurm>>,
+    clusters: Mutex<HashMap<MachineId, Arc<dyn Cluster>>>,
     turns: Mutex<HashMap<KeeperId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
@@ -59,9 +61,10 @@ pub(crate) async fn asked(world: &World, machine: &Machine, task: &TaskId) -> Re
             let container = opening(world, machine).await?.of_task(task.as_str());
             Asked::in_own(world, id, Own::Container(Arc::new(container)))
         }
-        MachineKind::Slurm => {
+        MachineKind::Slurm | MachineKind::Kubernetes => {
             let ledger = Arc::new(jobs::Rows::new(world, &machine.id, task));
-            let job = TaskJob::new(Box::pin(cluster(world, machine)).await?, &machine.name, ledger);
+            let cluster = Box::pin(cluster(world, machine)).await?;
+            let job = TaskJob::new(cluster, &machine.name, task.as_str(), ledger);
             Asked::in_own(world, id, Own::Job(Arc::new(job)))
         }
     };
@@ -106,19 +109,29 @@ pub(crate) async fn opening(world: &World, machine: &Machine) -> Result<Opening>
 ///
 /// # Errors
 /// When the program of the keeper cannot be read, the machine is no cluster, or its login node is not known any more.
-pub(crate) async fn cluster(world: &World, machine: &Machine) -> Result<Slurm> {
+pub(crate) async fn cluster(world: &World, machine: &Machine) -> Result<Arc<dyn Cluster>> {
     let contacts = world.part::<Contacts>();
     if let Some(known) = locked(&contacts.clusters).get(&machine.id) {
-        return Ok(known.clone());
+        return Ok(Arc::clone(known));
     }
+    let made: Arc<dyn Cluster> = match &machine.kubernetes {
+        Some(config) => {
+            Arc::new(Kubernetes::new(configured::kubernetes_setup(world, machine, config).await?))
+        }
+        None => Arc::new(slurm(world, machine).await?),
+    };
+    let mut clusters = locked(&contacts.clusters);
+    Ok(Arc::clone(clusters.entry(machine.id.clone()).or_insert(made)))
+}
+
+/// A cluster of Slurm.
+async fn slurm(world: &World, machine: &Machine) -> Result<Slurm> {
     let config = machine.slurm.as_ref().ok_or_else(|| EngineError::invalid("slurm", "is required"))?;
     let login = match &config.via {
         Some(name) => Some(asked(world, &login_node(world, name).await?, &TaskId(String::new())).await?.link),
         None => None,
     };
-    let setup = configured::slurm_setup(world, machine, config, login).await?;
-    let mut clusters = locked(&contacts.clusters);
-    Ok(clusters.entry(machine.id.clone()).or_insert_with(|| Slurm::new(setup)).clone())
+    Ok(Slurm::new(configured::slurm_setup(world, machine, config, login).await?))
 }
 
 async fn login_node(world: &World, name: &str) -> Result<Machine> {
@@ -128,8 +141,8 @@ async fn login_node(world: &World, name: &str) -> Result<Machine> {
 }
 
 /// The keeper in what a job left, for whoever clears up: nobody else asks it.
-pub(crate) fn asked_behind(world: &World, id: KeeperId, slurm: &Slurm, job: &str) -> Asked {
-    Asked::by(world, id, LeftBehind::new(slurm.clone(), job))
+pub(crate) fn asked_behind(world: &World, id: KeeperId, left: Arc<dyn Way>) -> Asked {
+    Asked::by(world, id, left)
 }
 
 /// The keeper of a task on a machine; that of this computer when none is named.
@@ -157,7 +170,7 @@ pub(crate) async fn test(world: &World, machine: &Machine, programs: &[&str]) ->
             let setup = configured::container_setup(world, machine, container).await?;
             Containers::test(setup, programs, |_| {}).await
         }
-        (None, None) => cluster(world, machine).await?.test(programs, |_| {}).await,
+        (None, None) => job::test(&cluster(world, machine).await?, programs, |_| {}).await,
     };
     for known in all_known(world, &machine.id) {
         known.link.nudge().await;

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{World, core::sync::locked};
 
 /// How jobs of clusters end through no fault of what ran in them: another one may go better.
-const BAD_LUCK: [&str; 4] = ["node_failed", "job_preempted", "boot_failed", "job_unknown"];
+const BAD_LUCK: [&str; 5] = ["node_failed", "job_preempted", "job_taken", "boot_failed", "job_unknown"];
 
 #[derive(Default)]
 struct GivenUp(Mutex<HashMap<TaskId, CancellationToken>>);

@@ -5,7 +5,7 @@ use std::{fmt, io, sync::Arc};
 use async_trait::async_trait;
 use forge_machines::{
     JobOver,
-    slurm::{Allocation, Ledger},
+    job::{Allocation, JobRef, Ledger, Place},
 };
 use forge_model::ids::{MachineId, TaskId};
 use forge_store::{Store, table::jobs::JobRow};
@@ -59,7 +59,9 @@ impl fmt::Debug for Rows {
 /// When a later version wrote how it ended.
 pub(crate) fn allocation(row: JobRow) -> io::Result<Allocation> {
     let over = row.over.map(serde_json::from_value::<JobOver>).transpose()?;
-    Ok(Allocation { id: row.id, job: row.number, node: row.node, over })
+    let (job, pod) = (row.job.map(JobRef), row.pod);
+    let place = row.node.map(|node| Place { node, pod });
+    Ok(Allocation { id: row.id, job, place, over, server: row.server })
 }
 
 #[async_trait]
@@ -75,8 +77,10 @@ impl Ledger for Rows {
             id: self.ids.new_id(),
             machine_id: self.machine.clone(),
             task_id: self.task.clone(),
-            number: None,
+            job: None,
             node: None,
+            pod: None,
+            server: None,
             over: None,
             created_at: self.clock.now(),
         };
@@ -86,12 +90,17 @@ impl Ledger for Rows {
         allocation(row)
     }
 
-    async fn submitted(&self, id: &str, job: u64) -> io::Result<()> {
-        self.change(id, |row| row.number = Some(job)).await
+    async fn addressed(&self, id: &str, server: &str) -> io::Result<()> {
+        self.change(id, |row| row.server = Some(server.to_owned())).await
     }
 
-    async fn began(&self, id: &str, node: &str) -> io::Result<()> {
-        self.change(id, |row| row.node = Some(node.to_owned())).await
+    async fn submitted(&self, id: &str, job: &JobRef) -> io::Result<()> {
+        self.change(id, |row| row.job = Some(job.0.clone())).await
+    }
+
+    async fn began(&self, id: &str, place: &Place) -> io::Result<()> {
+        let Place { node, pod } = place.clone();
+        self.change(id, |row| (row.node, row.pod) = (Some(node), pod)).await
     }
 
     async fn over(&self, id: &str, over: &JobOver) -> io::Result<()> {

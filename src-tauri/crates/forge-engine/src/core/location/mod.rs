@@ -21,7 +21,7 @@ use std::{
 
 use forge_exec::{SandboxSupport, Variables, sandbox_support};
 use forge_keeper::{FarTree, Keeper, McpProgram, Pause, Provided, RunState, TransferError, far_worktree};
-use forge_machines::{Fault, SlurmFault};
+use forge_machines::{Fault, JobFault};
 use forge_model::ids::{MachineId, ProjectId, TaskId};
 use forge_model::machine::Machine;
 use forge_model::workspace::Workspace;
@@ -363,7 +363,7 @@ pub(crate) fn require_reachable(world: &World, workspace: &Workspace) -> Result<
     let fault = asked.and_then(|asked| asked.fault());
     // A job that has not begun has nothing that could be stopped.
     let has_begun = |fault: &Fault| {
-        !matches!(fault, Fault::Slurm(SlurmFault::Waiting { .. })) || lent_folders::is_there(workspace)
+        !matches!(fault, Fault::Job(JobFault::Waiting { .. })) || lent_folders::is_there(workspace)
     };
     if fault.as_ref().is_some_and(has_begun) {
         let message = "its machine cannot be reached: wait for it, or give it up";

@@ -19,6 +19,7 @@ fn machine(name: &str, own: &[&str], runs: u32, cap: Option<u32>) -> Candidate {
         ssh: Some(ssh),
         container: None,
         slurm: None,
+        kubernetes: None,
         root: DEFAULT_ROOT.to_owned(),
         labels: labels(own),
         caps: MachineCaps { runs: cap },

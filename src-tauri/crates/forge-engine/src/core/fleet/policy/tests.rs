@@ -16,6 +16,7 @@ fn machine(name: &str, labels: &[&str], cap: Option<u32>) -> Candidate {
         ssh: None,
         container: None,
         slurm: None,
+        kubernetes: None,
         root: DEFAULT_ROOT.to_owned(),
         labels: labels.iter().map(|label| (*label).to_owned()).collect(),
         caps: MachineCaps { runs: cap },

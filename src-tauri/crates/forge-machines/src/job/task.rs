@@ -14,10 +14,10 @@ use forge_exec::{Command, Exit, Unmarked};
 
 use tokio::time::Instant;
 
-use super::{Known, Look, Slurm, script};
-use crate::{Fault, JobOver, KeeperProgram, Sharing, SlurmFault, Way};
+use super::{Cluster, JobFault, JobOver, JobRef, Known, Look, Place};
+use crate::{Fault, KeeperProgram, Sharing, Way};
 
-/// How long a job may take to appear of which the controller has not said that it took it.
+/// How long a job may take to appear of which the cluster has not said that it took it.
 const UNSURE_FOR: Duration = Duration::from_secs(60);
 
 /// What is written down of a task's job.
@@ -25,19 +25,33 @@ const UNSURE_FOR: Duration = Duration::from_secs(60);
 pub struct Allocation {
     /// What it is or will be submitted as: letters, digits and `-`. No other job ever has it.
     pub id: String,
-    /// Its number, once that is known.
-    pub job: Option<u64>,
-    /// The node that it runs or ran on, once it has begun.
-    pub node: Option<String>,
-    /// How it ended, once Slurm said so.
+    /// What the cluster calls it, once that is known.
+    pub job: Option<JobRef>,
+    /// Where it runs or ran, once it has begun.
+    pub place: Option<Place>,
+    /// How it ended, once the cluster said so.
     pub over: Option<JobOver>,
+    /// The server that it is created on, where [`Cluster::server`] names one.
+    pub server: Option<String>,
 }
 
 impl Allocation {
+    /// One of which nothing is known.
+    #[must_use]
+    pub const fn new(id: String) -> Self {
+        Self { id, job: None, place: None, over: None, server: None }
+    }
+
     /// What is known of it, for whoever looks at it.
     #[must_use]
     pub fn known(&self) -> Known<'_> {
-        Known { node: self.node.as_deref().unwrap_or_default(), over: self.over.as_ref() }
+        Known { place: self.place.as_ref(), over: self.over.as_ref(), server: self.server.as_deref() }
+    }
+
+    /// What people are told that it is called.
+    #[must_use]
+    pub fn called(&self) -> JobRef {
+        self.job.clone().unwrap_or_else(|| JobRef(self.id.clone()))
     }
 }
 
@@ -56,17 +70,23 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
     /// When it cannot be written.
     async fn intend(&self) -> io::Result<Allocation>;
 
-    /// It has this number.
+    /// It is about to be submitted on this server.
     ///
     /// # Errors
     /// When it cannot be written.
-    async fn submitted(&self, id: &str, job: u64) -> io::Result<()>;
+    async fn addressed(&self, id: &str, server: &str) -> io::Result<()>;
 
-    /// It runs on this node.
+    /// The cluster calls it so.
     ///
     /// # Errors
     /// When it cannot be written.
-    async fn began(&self, id: &str, node: &str) -> io::Result<()>;
+    async fn submitted(&self, id: &str, job: &JobRef) -> io::Result<()>;
+
+    /// It runs there.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    async fn began(&self, id: &str, place: &Place) -> io::Result<()>;
 
     /// It is over.
     ///
@@ -79,14 +99,15 @@ pub trait Ledger: fmt::Debug + Send + Sync + 'static {
 /// submitted only while somebody [allows](TaskJob::allow_making) that.
 #[derive(Debug)]
 pub struct TaskJob {
-    slurm: Slurm,
+    cluster: Arc<dyn Cluster>,
     ledger: Arc<dyn Ledger>,
     name: String,
+    task: String,
     makers: AtomicU32,
     /// One at a time: whoever comes second finds what the first one submitted.
     turn: tokio::sync::Mutex<()>,
     running: Mutex<Option<Allocation>>,
-    /// Until when a job may come that the controller has not said to have taken. Whoever submits has it.
+    /// Until when a job may come that the cluster has not said to have taken. Whoever submits has it.
     unsure_until: Arc<tokio::sync::Mutex<Option<Instant>>>,
 }
 
@@ -101,17 +122,18 @@ impl Drop for MakingJob {
 }
 
 fn unwritten(error: &io::Error) -> Fault {
-    SlurmFault::Unwritten { said: error.to_string() }.into()
+    JobFault::Unwritten { said: error.to_string() }.into()
 }
 
 impl TaskJob {
     /// The way to the job of a task, which is `name` for people.
     #[must_use]
-    pub fn new(slurm: Slurm, name: &str, ledger: Arc<dyn Ledger>) -> Self {
+    pub fn new(cluster: Arc<dyn Cluster>, name: &str, task: &str, ledger: Arc<dyn Ledger>) -> Self {
         Self {
-            slurm,
+            cluster,
             ledger,
             name: name.to_owned(),
+            task: task.to_owned(),
             makers: AtomicU32::new(0),
             turn: tokio::sync::Mutex::default(),
             running: Mutex::default(),
@@ -128,14 +150,14 @@ impl TaskJob {
 
     /// The cluster.
     #[must_use]
-    pub const fn slurm(&self) -> &Slurm {
-        &self.slurm
+    pub fn cluster(&self) -> &Arc<dyn Cluster> {
+        &self.cluster
     }
 
     /// The most memory that the job may take, in MiB.
     #[must_use]
     pub fn memory_mb(&self) -> Option<u32> {
-        self.slurm.setup().config.memory_mb
+        self.cluster.memory_mb()
     }
 
     /// The job that runs, as it was last found.
@@ -144,24 +166,30 @@ impl TaskJob {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The job that runs, for whoever reaches into it: nobody does before it was found.
+    fn to_reach(&self) -> Allocation {
+        let unknown = || Allocation::new(String::new());
+        self.running().unwrap_or_else(unknown)
+    }
+
     fn note(&self, running: Option<Allocation>) {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
     }
 
     /// The job that there is, or another one where that is allowed. It is written down before it is submitted.
-    async fn submitted(&self) -> Result<(Allocation, u64), Fault> {
+    async fn submitted(&self) -> Result<(Allocation, JobRef), Fault> {
         let last = self.ledger.last().await.map_err(|error| unwritten(&error))?;
         let may_make = self.may_make();
         let allocation = match last {
             Some(last) => match &last.over {
                 None => last,
                 Some(_) if may_make => self.ledger.intend().await.map_err(|error| unwritten(&error))?,
-                Some(over) => return Err(SlurmFault::Over(self.newest(&last, over).await?).into()),
+                Some(over) => return Err(JobFault::Over(self.newest(&last, over).await?).into()),
             },
             None if may_make => self.ledger.intend().await.map_err(|error| unwritten(&error))?,
-            None => return Err(SlurmFault::NoJob.into()),
+            None => return Err(JobFault::NoJob.into()),
         };
-        match allocation.job {
+        match allocation.job.clone() {
             Some(job) => Ok((allocation, job)),
             None => self.submit(allocation, may_make).await,
         }
@@ -169,27 +197,40 @@ impl TaskJob {
 
     /// Submits a job, or finds the one that was submitted just before the engine was killed. Whoever stops waiting for that
     /// does not cut it short: a request that is on its way becomes a job.
-    async fn submit(&self, allocation: Allocation, may_make: bool) -> Result<(Allocation, u64), Fault> {
-        let (slurm, ledger, unsure) =
-            (self.slurm.clone(), Arc::clone(&self.ledger), Arc::clone(&self.unsure_until));
+    async fn submit(&self, allocation: Allocation, may_make: bool) -> Result<(Allocation, JobRef), Fault> {
+        let (cluster, ledger, task) =
+            (Arc::clone(&self.cluster), Arc::clone(&self.ledger), self.task.clone());
+        let unsure = Arc::clone(&self.unsure_until);
         let done = tokio::spawn(async move {
             let mut unsure = unsure.lock().await;
-            let job = match slurm.find(&allocation.id).await? {
+            let mut allocation = allocation;
+            if allocation.server.is_none()
+                && let Some(server) = cluster.server().await?
+            {
+                let addressed = ledger.addressed(&allocation.id, &server).await;
+                addressed.map_err(|error| unwritten(&error))?;
+                allocation.server = Some(server);
+            }
+            let found = cluster.find(&allocation.id).await?;
+            if found.is_none() {
+                // It may be where the user's configuration led when it was asked for.
+                cluster.require_server(allocation.server.as_deref()).await?;
+            }
+            let job = match found {
                 Some(job) => job,
                 None if unsure.is_some_and(|until| Instant::now() < until) => {
-                    let said = "it has not said yet whether it took the job".to_owned();
-                    return Err(SlurmFault::Controller { said }.into());
+                    return Err(JobFault::Unsure.into());
                 }
                 None if may_make => {
-                    let submitted = slurm.submit(&allocation.id).await;
-                    let is_unsure = matches!(submitted, Err(Fault::Slurm(SlurmFault::Controller { .. })));
-                    *unsure = is_unsure.then(|| Instant::now() + UNSURE_FOR);
+                    let submitted = cluster.submit(&allocation.id, &task).await;
+                    let is_unsure = submitted.as_ref().is_err_and(Fault::is_of_silent_cluster);
+                    *unsure = (is_unsure && !cluster.refuses_second()).then(|| Instant::now() + UNSURE_FOR);
                     submitted?
                 }
-                None => return Err(SlurmFault::NoJob.into()),
+                None => return Err(JobFault::NoJob.into()),
             };
-            ledger.submitted(&allocation.id, job).await.map_err(|error| unwritten(&error))?;
-            Ok((Allocation { job: Some(job), ..allocation }, job))
+            ledger.submitted(&allocation.id, &job).await.map_err(|error| unwritten(&error))?;
+            Ok((Allocation { job: Some(job.clone()), ..allocation }, job))
         });
         done.await.unwrap_or_else(|error| Err(unwritten(&io::Error::other(error))))
     }
@@ -200,8 +241,8 @@ impl TaskJob {
 
     /// How a job ended, as it is known now: that of a node which failed becomes certain.
     async fn newest(&self, last: &Allocation, over: &JobOver) -> Result<JobOver, Fault> {
-        let (false, Some(job)) = (over.is_certain(), last.job) else { return Ok(over.clone()) };
-        match self.slurm.look(job, last.known()).await? {
+        let (false, Some(job)) = (over.is_certain(), &last.job) else { return Ok(over.clone()) };
+        match self.cluster.look(job, last.known()).await? {
             Look::Over(now) => {
                 self.ledger.over(&last.id, &now).await.map_err(|error| unwritten(&error))?;
                 Ok(now)
@@ -218,20 +259,20 @@ impl TaskJob {
         let mut is_second = false;
         loop {
             let (allocation, job) = self.submitted().await?;
-            match self.slurm.look(job, allocation.known()).await? {
-                Look::Ready { node } => {
-                    if allocation.node.as_ref() != Some(&node) {
-                        let began = self.ledger.began(&allocation.id, &node).await;
+            match self.cluster.look(&job, allocation.known()).await? {
+                Look::Ready { place } => {
+                    if allocation.place.as_ref() != Some(&place) {
+                        let began = self.ledger.began(&allocation.id, &place).await;
                         began.map_err(|error| unwritten(&error))?;
                     }
-                    self.note(Some(allocation));
+                    self.note(Some(Allocation { place: Some(place), ..allocation }));
                     return Ok(());
                 }
                 Look::Waiting { fault } => return Err(fault.into()),
                 Look::Over(over) => {
                     self.ledger.over(&allocation.id, &over).await.map_err(|error| unwritten(&error))?;
                     if is_second || !self.may_make() {
-                        return Err(SlurmFault::Over(over).into());
+                        return Err(JobFault::Over(over).into());
                     }
                     is_second = true;
                 }
@@ -247,11 +288,11 @@ impl Way for TaskJob {
     }
 
     fn root(&self) -> &str {
-        &self.slurm.setup().root
+        self.cluster.root()
     }
 
     fn keepers(&self) -> &[KeeperProgram] {
-        &self.slurm.setup().keepers
+        self.cluster.keepers()
     }
 
     async fn prepare(&self) -> Result<(), Fault> {
@@ -259,49 +300,27 @@ impl Way for TaskJob {
     }
 
     fn begin(&self) -> String {
-        let id = self.running().map(|running| running.id).unwrap_or_default();
-        script::begin(self.root(), &self.slurm.keeper(&id), self.keepers())
+        self.cluster.begin(&self.to_reach().id)
     }
 
     fn environment(&self, fence: &str) -> String {
-        script::environment(fence)
+        self.cluster.environment(fence)
     }
 
     fn memory_kills(&self) -> &'static str {
-        script::MEMORY_KILLS
+        self.cluster.memory_kills()
     }
 
     fn shell(&self, _: Sharing<'_>, _: bool) -> Command<Unmarked> {
-        let job = self.running().and_then(|running| running.job).unwrap_or_default();
-        let words = [
-            "srun",
-            &format!("--jobid={job}"),
-            // Beside the job's script, which has all of its processors and memory.
-            "--overlap",
-            "--nodes=1",
-            "--ntasks=1",
-            "--export=NONE",
-            "--mpi=none",
-            "--unbuffered",
-            "--chdir=/",
-            "/bin/sh",
-            "-c",
-            script::STEP,
-        ];
-        self.slurm.setup().submit.program(&words.map(str::to_owned))
+        self.cluster.shell(&self.to_reach())
     }
 
     fn not_started(&self, _: String) -> Fault {
-        let place = self.slurm.setup().submit.place();
-        SlurmFault::NoProgram { program: "srun".to_owned(), place }.into()
+        self.cluster.not_started()
     }
 
-    /// A step begins as soon as the node is there, the script of the job often only later.
     fn silent(&self) -> Fault {
-        let job = self.running().and_then(|running| running.job).unwrap_or_default();
-        let why = "its node has not begun its script".to_owned();
-        let remedy = "Wait; if it lasts, look at the node.".to_owned();
-        SlurmFault::Stalled { job, why, remedy }.into()
+        self.cluster.silent(&self.to_reach().called())
     }
 
     fn is_of_the_way(&self, code: i32) -> bool {
@@ -314,15 +333,10 @@ impl Way for TaskJob {
         if let Err(fault) = self.found().await {
             return fault;
         }
-        let job = self.running().and_then(|running| running.job).unwrap_or_default();
         let is_folders = matches!(exit, Some(Exit::Code(1..=3))) && errors.contains("cannot create");
         if is_folders {
             return Fault::of_folder(&self.name, self.root(), errors);
         }
-        let last = errors.lines().map(str::trim).rfind(|line| !line.is_empty());
-        let last =
-            last.map(|line| line.rsplit_once("error: ").map_or(line, |(_, rest)| rest).trim_end_matches('.'));
-        let said = last.unwrap_or("the connection ended").to_owned();
-        SlurmFault::Disconnected { job, said }.into()
+        self.cluster.why_cut(&self.to_reach().called(), exit, errors)
     }
 }

@@ -2,9 +2,24 @@ import { CircleCheck, CircleDashed, CircleHelp, CircleX, KeyRound } from "lucide
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import type { AgentCheck } from "#ui/api/generated.ts";
+import { CopyButton } from "#ui/components/CopyButton.tsx";
 import { Said } from "#ui/components/Said.tsx";
 import layout from "#ui/components/layout.module.css";
-import styles from "./AgentsScreen.module.css";
+import styles from "./Programs.module.css";
+
+/** What to do, with a way to copy each command in it. */
+function Remedy({ text }: { text: string }) {
+  const { t } = useTranslation();
+  const commands = text.split("`").filter((_, index) => index % 2 === 1);
+  return (
+    <p className={styles.remedy} data-selectable>
+      <Said text={text} />
+      {commands.map((command) => (
+        <CopyButton key={command} text={command} label={t("agents.copyCommand", { command })} />
+      ))}
+    </p>
+  );
+}
 
 /** Whether a program is there, which one, and whether it is signed in. */
 export function Standing({
@@ -19,6 +34,8 @@ export function Standing({
 }) {
   const { t } = useTranslation();
   const { found, program, version, signed_in: signedIn, problem, remedy } = check;
+  const said =
+    remedy ?? (found && signedIn === false && program ? t("agents.signInHint", { program }) : null);
   return (
     <div className={styles.standing}>
       <p
@@ -57,11 +74,7 @@ export function Standing({
         {children}
       </p>
       {found && problem && <p className={layout.error}>{problem}</p>}
-      {remedy && (
-        <p className={styles.remedy} data-selectable>
-          <Said text={remedy} />
-        </p>
-      )}
+      {said && <Remedy text={said} />}
     </div>
   );
 }
