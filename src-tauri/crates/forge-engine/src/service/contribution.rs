@@ -34,8 +34,7 @@ async fn make_way(world: &World, workspace: &Workspace) -> Result<()> {
     .await?;
     ends::end_processes(world, &ended).await?;
     for running in services(world).of_task(&workspace.task_id) {
-        running.stop.cancel();
-        running.over.cancelled().await;
+        ends::end_followed(&running).await?;
     }
     Ok(())
 }

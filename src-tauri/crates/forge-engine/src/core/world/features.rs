@@ -36,7 +36,7 @@ use crate::{
     World,
     core::{
         context::ProjectContext,
-        going::{self, Going},
+        going::{Going, GoingWorktrees},
         location::keeper_id::KeeperId,
         moves::Move,
         world::{
@@ -333,7 +333,7 @@ pub(crate) struct Features {
 
 /// Has features leave a worktree that is about to be removed, for as long as what is returned lives.
 pub(crate) async fn leave_worktree(world: &World, workspace: &Workspace) -> Result<Going> {
-    let going = going::goes(world, &workspace.id);
+    let going = world.part::<GoingWorktrees>().goes(&workspace.id);
     for leave in &world.features().moments.on_worktree_goes {
         leave(world, workspace).await?;
     }
