@@ -81,8 +81,6 @@ async fn terminal_of_a_task_is_typed_to_left_and_closed() -> Result<()> {
 
     let typed = Typed::start(&folder, &["task", "terminal", "1"])?;
     typed.shows("Ctrl+] leaves it").await?;
-    // What is typed while the terminal answers for itself is not passed on.
-    tokio::time::sleep(Duration::from_secs(1)).await;
     typed.types("stty size; cat made.txt; echo is $((6*7))\r").await?;
     typed.shows("20 90\r\nmade\r\nis 42\r\n").await?;
     typed.types("\x1d").await?;
@@ -94,7 +92,6 @@ async fn terminal_of_a_task_is_typed_to_left_and_closed() -> Result<()> {
     // The same again, with what it showed.
     let again = Typed::start(&folder, &["task", "terminal", "1"])?;
     again.shows("made\r\nis 42\r\n").await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
     again.types("exit\r").await?;
     again.shows("Terminal 1 has ended.").await?;
     again.ended.await??;

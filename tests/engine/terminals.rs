@@ -56,6 +56,15 @@ fn shells(sandbox: &Sandbox) -> Result<usize> {
     Ok(sandbox.processes()?.into_iter().filter(|process| process.contains("sleep 600")).count())
 }
 
+/// Has a program run in a terminal.
+async fn runs_a_program(sandbox: &Sandbox, terminal: &Value) -> Result<()> {
+    types(sandbox, terminal, "sleep 600\n").await?;
+    while shells(sandbox)? == 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
 /// A task whose work waits for a person, in its worktree.
 async fn in_review(sandbox: &Sandbox) -> Result<Value> {
     let task = sandbox.task("Try", &["edit work.txt <<< \"work\\n\""], json!({})).await?;
@@ -128,10 +137,7 @@ async fn person_who_cancels_a_task_is_asked_about_a_program_in_its_terminal() ->
     let sandbox = Sandbox::new(json!({})).await?;
     let task = in_review(&sandbox).await?;
     let terminal = open(&sandbox, &task).await?;
-    types(&sandbox, &terminal, "sleep 600\n").await?;
-    while shells(&sandbox)? == 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    runs_a_program(&sandbox, &terminal).await?;
     let cancel = json!({ "task_id": task["id"], "verb": "cancel", "version": task["version"] });
     let asked = at_window(&sandbox, "task_action", cancel.clone()).await.unwrap_err();
     assert_eq!((asked.status, asked.code.as_str()), (409, "terminal_busy"));
@@ -202,10 +208,7 @@ async fn terminal_stays_where_a_guard_keeps_its_task_open() -> Result<()> {
 async fn person_is_asked_about_a_program_where_a_guard_closes_the_task() -> Result<()> {
     let sandbox = Sandbox::new(json!({})).await?;
     let (task, terminal) = guarded(&sandbox, "cancelled").await?;
-    types(&sandbox, &terminal, "sleep 600\n").await?;
-    while shells(&sandbox)? == 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    runs_a_program(&sandbox, &terminal).await?;
     let mut to = json!({ "task_id": task["id"], "to": "backlog", "version": task["version"] });
     let asked = at_window(&sandbox, "task_transition", to.clone()).await;
     assert_eq!(refused(asked), (409, "terminal_busy".to_owned()));
@@ -238,10 +241,7 @@ async fn worktree_in_whose_terminal_a_program_runs_is_removed_only_after_a_word(
     let sandbox = Sandbox::new(json!({})).await?;
     let task = in_review(&sandbox).await?;
     let terminal = open(&sandbox, &task).await?;
-    types(&sandbox, &terminal, "sleep 600\n").await?;
-    while shells(&sandbox)? == 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    runs_a_program(&sandbox, &terminal).await?;
     let restart = json!({ "task_id": task["id"], "to": "done", "version": task["version"] });
     assert_eq!(
         refused(at_window(&sandbox, "task_transition", restart).await),

@@ -19,6 +19,7 @@ pub(crate) mod entry;
 pub(crate) mod environment;
 pub(crate) mod fleet;
 pub(crate) mod follow;
+pub(crate) mod going;
 pub(crate) mod guarded;
 pub(crate) mod guards;
 pub(crate) mod held;

@@ -19,7 +19,12 @@ use super::{
     running::{Found, services},
     unfollowed::take_up,
 };
-use crate::{ConflictCode, EngineError, World, core, error::Result, trust};
+use crate::{
+    ConflictCode, EngineError, World,
+    core::{self, going::GoingWorktrees},
+    error::Result,
+    trust,
+};
 
 /// Services that run, of all tasks.
 pub(crate) async fn active(world: &World) -> Result<Vec<Service>> {
@@ -90,7 +95,7 @@ pub(super) async fn record(
     workspace: &Workspace,
     (place, definition): (usize, &ServiceDefinition),
 ) -> Result<Result<Recorded, Service>> {
-    if services(world).is_going(&workspace.id) {
+    if world.part::<GoingWorktrees>().contains(&workspace.id) {
         let message = "the task's worktree is about to be removed";
         return Err(EngineError::conflict(ConflictCode::WorkspaceMissing, message));
     }

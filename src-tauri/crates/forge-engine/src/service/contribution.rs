@@ -1,8 +1,6 @@
 //! What services contribute: they start when a review waits for a person, end before their worktree goes, and are
 //! gone on with at start.
 
-use std::any::Any;
-
 use forge_model::service::Service;
 use forge_model::workspace::Workspace;
 
@@ -19,9 +17,8 @@ pub(crate) fn contribute(moments: &mut Moments) {
     moments.resume.push(|world| Box::pin(resume(world)));
 }
 
-/// Ends the services in a worktree that is about to go; none starts there while what is returned lives.
-async fn make_way(world: &World, workspace: &Workspace) -> Result<Box<dyn Any + Send>> {
-    let going = services(world).goes(&workspace.id);
+/// Ends the services in a worktree that is about to go.
+async fn make_way(world: &World, workspace: &Workspace) -> Result<()> {
     // A writing transaction, so that a start is either seen here or sees that the worktree goes.
     let ended = core::disk::with_patience(world, || async {
         let mut tx = world.store().write().await?;
@@ -37,10 +34,9 @@ async fn make_way(world: &World, workspace: &Workspace) -> Result<Box<dyn Any + 
     .await?;
     ends::end_processes(world, &ended).await?;
     for running in services(world).of_task(&workspace.task_id) {
-        running.stop.cancel();
-        running.over.cancelled().await;
+        ends::end_followed(&running).await?;
     }
-    Ok(Box::new(going))
+    Ok(())
 }
 
 /// Goes on with the services that the keeper has, and with those that it never got. A keeper that does not answer keeps

@@ -6,10 +6,10 @@ use forge_store::Tx;
 use forge_store::table::services::ServiceEnd;
 use serde_json::json;
 
-use super::running::services;
+use super::running::{Running, services};
 use crate::{
-    EngineError, World,
-    core::{self},
+    ConflictCode, EngineError, World,
+    core::{self, going::ENDS_WITHIN},
     error::Result,
 };
 
@@ -61,10 +61,24 @@ pub(super) async fn end_processes(world: &World, ended: &[Service]) -> Result<()
 /// Ends the process of a service whose end is written, and waits until nothing of it runs.
 pub(super) async fn end_process(world: &World, service: &Service) -> Result<()> {
     if let Some(running) = services(world).get(&service.id) {
-        running.stop.cancel();
-        running.over.cancelled().await;
-        return Ok(());
+        return end_followed(&running).await;
     }
     // Nobody follows it in this process, which does only what it is told of.
     world.keeper().forget(&service.log_id).await.map_err(EngineError::io("end a service"))
+}
+
+/// Ends a service that is followed, and waits until nothing of it runs.
+///
+/// # Errors
+/// When it goes on running.
+pub(super) async fn end_followed(running: &Running) -> Result<()> {
+    running.stop.cancel();
+    match tokio::time::timeout(ENDS_WITHIN, running.over.cancelled()).await {
+        Ok(()) => Ok(()),
+        Err(_elapsed) => {
+            let message =
+                "a service of the task does not end: the program that runs services does not answer";
+            Err(EngineError::conflict(ConflictCode::InUse, message))
+        }
+    }
 }

@@ -1,14 +1,14 @@
-//! The services that this engine follows, and the worktrees that are about to go.
+//! The services that this engine follows.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
 };
 
-use forge_model::ids::{ServiceId, TaskId, WorkspaceId};
+use forge_model::ids::{ServiceId, TaskId};
 use forge_model::time::Timestamp;
 use forge_store::table::services::ServiceRow;
 use tokio::sync::Notify;
@@ -20,7 +20,6 @@ use crate::{World, core::sync::locked};
 #[derive(Default)]
 pub(super) struct Services {
     running: Mutex<HashMap<ServiceId, Arc<Running>>>,
-    going: Mutex<BTreeMap<WorkspaceId, u32>>,
     /// Rows were written that nobody has begun with.
     pub recorded: Notify,
 }
@@ -57,24 +56,6 @@ impl Running {
     /// It is used now.
     pub(super) fn use_at(&self, now: Timestamp) {
         self.used.fetch_max(now.0, Ordering::Relaxed);
-    }
-}
-
-/// Counts a worktree as one that is about to go, for as long as it lives.
-pub(super) struct Going {
-    services: Arc<Services>,
-    workspace: WorkspaceId,
-}
-
-impl Drop for Going {
-    fn drop(&mut self) {
-        let mut going = locked(&self.services.going);
-        if let Some(count) = going.get_mut(&self.workspace) {
-            *count -= 1;
-            if *count == 0 {
-                going.remove(&self.workspace);
-            }
-        }
     }
 }
 
@@ -131,15 +112,5 @@ impl Services {
             running.iter().filter(|(other, one)| *other != id && one.task == *task && one.port == port);
         let others = others.filter(|(_, one)| one.stop.is_cancelled());
         others.map(|(_, one)| Arc::clone(one)).collect()
-    }
-
-    pub(super) fn goes(self: &Arc<Self>, workspace: &WorkspaceId) -> Going {
-        *locked(&self.going).entry(workspace.clone()).or_default() += 1;
-        Going { services: Arc::clone(self), workspace: workspace.clone() }
-    }
-
-    /// Whether a worktree is about to go.
-    pub(super) fn is_going(&self, workspace: &WorkspaceId) -> bool {
-        locked(&self.going).contains_key(workspace)
     }
 }

@@ -11,7 +11,7 @@ use super::{
     ends,
     policy::{Runs, busy, ended, runs},
 };
-use crate::{ConflictCode, EngineError, World, error::Result};
+use crate::{ConflictCode, EngineError, World, core::going::ENDS_WITHIN, error::Result};
 
 /// How long whoever asks what runs waits for the keeper.
 const TOLD_WITHIN: Duration = Duration::from_secs(10);
@@ -67,7 +67,7 @@ pub(crate) async fn end_all(world: &World, task: &TaskId) {
         let ended = write_ends(world, task, "Ended since the task was closed").await?;
         ends::drop_ended(world, &ended).await
     };
-    match tokio::time::timeout(ends::ENDS_WITHIN, ended).await {
+    match tokio::time::timeout(ENDS_WITHIN, ended).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
             tracing::error!(%error, %task, "failed to end the terminals of a task that was closed");

@@ -20,7 +20,8 @@ use super::{
     prepared::{place_of, require_here},
 };
 use crate::{
-    ConflictCode, EngineError, Work, World, core,
+    ConflictCode, EngineError, Work, World,
+    core::{self, going::GoingWorktrees},
     error::{Result, whole},
 };
 
@@ -49,7 +50,7 @@ pub(crate) async fn open(
     let size = size_of(columns, rows)?;
     let place = place_of(world, id).await?;
     let mut tx = world.store().write().await?;
-    if terminals(world).is_going(&place.workspace.id) {
+    if world.part::<GoingWorktrees>().contains(&place.workspace.id) {
         let message = "the task's worktree is about to be removed";
         return Err(EngineError::conflict(ConflictCode::WorkspaceMissing, message));
     }

@@ -1,7 +1,5 @@
 //! What terminals contribute: they end before their worktree goes, and are gone on with at start.
 
-use std::any::Any;
-
 use forge_model::workspace::Workspace;
 
 use super::{
@@ -18,15 +16,14 @@ pub(crate) fn contribute(moments: &mut Moments) {
     moments.resume.push(|world| Box::pin(resume(world)));
 }
 
-/// Ends the terminals in a worktree that is about to go; none is opened there while what is returned lives.
-async fn make_way(world: &World, workspace: &Workspace) -> Result<Box<dyn Any + Send>> {
-    let going = terminals(world).goes(&workspace.id);
+/// Ends the terminals in a worktree that is about to go.
+async fn make_way(world: &World, workspace: &Workspace) -> Result<()> {
     let ended = write_ends(world, &workspace.task_id, "Ended since its worktree was removed").await?;
     drop_ended(world, &ended).await?;
     for opened in terminals(world).of_task(&workspace.task_id) {
         end_followed(&opened).await?;
     }
-    Ok(Box::new(going))
+    Ok(())
 }
 
 /// At start. A keeper that does not answer keeps no engine from its start: what it has is looked for again when somebody

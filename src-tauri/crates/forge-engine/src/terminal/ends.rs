@@ -1,7 +1,5 @@
 //! Writing the end of a terminal, and ending its processes.
 
-use std::time::Duration;
-
 use forge_model::event::EventType;
 use forge_model::terminal::{Terminal, process_of};
 use forge_store::Tx;
@@ -11,12 +9,9 @@ use serde_json::json;
 use super::opened::{Opened, terminals};
 use crate::{
     ConflictCode, EngineError, World,
-    core::{self},
+    core::{self, going::ENDS_WITHIN},
     error::Result,
 };
-
-/// How long whoever ends a terminal waits until nothing of it runs.
-pub(super) const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Tells that a terminal changed.
 pub(super) async fn emit(world: &World, tx: &mut Tx, terminal: &Terminal, state: &str) -> Result<()> {

@@ -1,13 +1,13 @@
-//! The terminals that this process follows, and the worktrees that are about to go.
+//! The terminals that this process follows.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::HashMap,
     sync::{Arc, Mutex},
 };
 
 use forge_exec::TerminalSize;
 use forge_keeper::NoteSender;
-use forge_model::ids::{TaskId, TerminalId, WorkspaceId};
+use forge_model::ids::{TaskId, TerminalId};
 use forge_model::terminal::Scrollback;
 use forge_store::table::terminals::TerminalRow;
 use tokio::sync::{mpsc, watch};
@@ -22,7 +22,6 @@ const INPUT_QUEUE: usize = 64;
 #[derive(Default)]
 pub(super) struct Terminals {
     opened: Mutex<HashMap<TerminalId, Arc<Opened>>>,
-    going: Mutex<BTreeMap<WorkspaceId, u32>>,
 }
 
 /// Where a terminal is that is to be followed.
@@ -123,24 +122,6 @@ impl Opened {
     }
 }
 
-/// Counts a worktree as one that is about to go, for as long as it lives.
-pub(super) struct Going {
-    terminals: Arc<Terminals>,
-    workspace: WorkspaceId,
-}
-
-impl Drop for Going {
-    fn drop(&mut self) {
-        let mut going = locked(&self.terminals.going);
-        if let Some(count) = going.get_mut(&self.workspace) {
-            *count -= 1;
-            if *count == 0 {
-                going.remove(&self.workspace);
-            }
-        }
-    }
-}
-
 pub(super) fn terminals(world: &World) -> Arc<Terminals> {
     world.part::<Terminals>()
 }
@@ -168,15 +149,5 @@ impl Terminals {
     /// Those of a task.
     pub(super) fn of_task(&self, task: &TaskId) -> Vec<Arc<Opened>> {
         locked(&self.opened).values().filter(|one| one.task == *task).map(Arc::clone).collect()
-    }
-
-    pub(super) fn goes(self: &Arc<Self>, workspace: &WorkspaceId) -> Going {
-        *locked(&self.going).entry(workspace.clone()).or_default() += 1;
-        Going { terminals: Arc::clone(self), workspace: workspace.clone() }
-    }
-
-    /// Whether a worktree is about to go.
-    pub(super) fn is_going(&self, workspace: &WorkspaceId) -> bool {
-        locked(&self.going).contains_key(workspace)
     }
 }

@@ -7,7 +7,7 @@
     reason = "the type of a moment is written once, where its arguments are explained"
 )]
 
-use std::{any::Any, collections::HashSet};
+use std::collections::HashSet;
 
 use forge_git::Repo;
 use forge_model::actor::Actor;
@@ -36,6 +36,7 @@ use crate::{
     World,
     core::{
         context::ProjectContext,
+        going::{Going, GoingWorktrees},
         location::keeper_id::KeeperId,
         moves::Move,
         world::{
@@ -222,9 +223,8 @@ pub(crate) struct Moments {
     pub on_review_waits: Vec<for<'a> fn(&'a World, &'a mut Tx, &'a TaskRow) -> BoxFuture<'a, Result<()>>>,
     /// Before what runs in the worktrees of tasks for a person is ended: refuses while there is something, and names it.
     pub before_end: Vec<for<'a> fn(&'a World, &'a [TaskId]) -> BoxFuture<'a, Result<()>>>,
-    /// Before a worktree is removed. What is returned is kept until it is gone, or stays.
-    pub on_worktree_goes:
-        Vec<for<'a> fn(&'a World, &'a Workspace) -> BoxFuture<'a, Result<Box<dyn Any + Send>>>>,
+    /// Before a worktree is removed, once nothing more is started in it.
+    pub on_worktree_goes: Vec<for<'a> fn(&'a World, &'a Workspace) -> BoxFuture<'a, Result<()>>>,
     /// When nothing more is tried by itself for a task, for this cause and after this review.
     pub on_given_up: Vec<
         for<'a> fn(
@@ -332,12 +332,12 @@ pub(crate) struct Features {
 }
 
 /// Has features leave a worktree that is about to be removed, for as long as what is returned lives.
-pub(crate) async fn leave_worktree(world: &World, workspace: &Workspace) -> Result<Vec<Box<dyn Any + Send>>> {
-    let mut left = Vec::new();
+pub(crate) async fn leave_worktree(world: &World, workspace: &Workspace) -> Result<Going> {
+    let going = world.part::<GoingWorktrees>().goes(&workspace.id);
     for leave in &world.features().moments.on_worktree_goes {
-        left.push(leave(world, workspace).await?);
+        leave(world, workspace).await?;
     }
-    Ok(left)
+    Ok(going)
 }
 
 /// Refuses while something runs for a person in the worktrees of tasks that are to be closed or to lose them, unless it
