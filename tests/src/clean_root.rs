@@ -11,7 +11,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use forge_machines_testkit::containers;
+use forge_machines_testkit::base_system;
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
@@ -64,7 +64,7 @@ impl CleanRoot {
     /// # Errors
     /// When it can be made, and is not.
     pub async fn create(shared: &[&Path]) -> Result<Option<Self>> {
-        let base = match containers::base() {
+        let base = match base_system() {
             Ok(base) => base,
             Err(why) => {
                 eprintln!("skipped: {why:#}");

@@ -79,7 +79,7 @@ impl Podman {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
         let kind = if is_rootless { "user" } else { "root" };
         let state = Path::new(CACHE).join(format!("{kind}-{}", boot.split('-').next().unwrap_or_default()));
-        base()?;
+        base_system()?;
         let lock = fs::File::create(Path::new(CACHE).join(format!("{kind}.lock")))?;
         lock.lock()?;
         let folder = tempfile::tempdir()?;
@@ -355,7 +355,7 @@ impl Drop for Podman {
 ///
 /// # Errors
 /// Where it cannot be made.
-pub fn base() -> Result<PathBuf> {
+pub fn base_system() -> Result<PathBuf> {
     ensure!(nix::unistd::Uid::effective().is_root(), "only root makes the image of containers");
     for needed in ["/usr/sbin/debootstrap", "/usr/bin/tar"] {
         ensure!(Path::new(needed).exists(), "{needed} is missing");

@@ -19,7 +19,7 @@ mod random;
 mod slurm;
 mod system;
 
-pub use containers::{BASE, Podman};
+pub use containers::{BASE, Podman, base_system};
 pub use distance::Distance;
 pub use host::{Host, Setup, keeper_program};
 pub use kept::{Following, Printed, kept_script};

@@ -4,6 +4,7 @@
 use std::{
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
     sync::Mutex,
 };
@@ -44,10 +45,12 @@ impl EngineLog {
     /// When the file cannot be opened; nothing is lost by that, and the next call may succeed.
     pub fn open(data_dir: &Path) -> io::Result<()> {
         let path = data_dir.join(NAME);
-        // The library would end the process where the file cannot be made.
-        File::options().create(true).append(true).open(&path)?;
+        let mut how = File::options();
+        how.read(true).create(true).append(true).mode(MODE);
+        // The library tells nobody that the file cannot be opened.
+        how.open(&path)?;
         let limit = ContentLimit::BytesSurpassed(MOST_BYTES);
-        let mut file = FileRotate::new(path, AppendCount::new(OLDER), limit, Compression::None, Some(MODE));
+        let mut file = FileRotate::new(path, AppendCount::new(OLDER), limit, Compression::None, Some(how));
         let mut log = locked(&LOG);
         if let Log::Waiting(lines) = &*log {
             file.write_all(lines)?;

@@ -164,6 +164,7 @@ mod tests {
             .collect();
         Package {
             name: name.to_owned(),
+            version: "1.0.0".to_owned(),
             manifest_path: format!("/repo/{folder}/Cargo.toml").into(),
             dependencies,
         }
