@@ -61,7 +61,7 @@ pub fn of_debug(workspace: &Workspace) -> Result<()> {
         fs::remove_dir_all(&bundles).with_context(|| format!("failed to empty {}", bundles.display()))?;
     }
     let tauri = workspace.ui().join("node_modules/.bin/tauri");
-    let contents = r#"{"build":{"beforeBundleCommand":"cargo xtask contents --debug target/package"}}"#;
+    let contents = r#"{"build":{"beforeBundleCommand":{"script":"cargo xtask contents --debug target/package","cwd":"."}}}"#;
     let arguments = ["bundle", "--debug", "--bundles", "deb", "--config", contents];
     run_program(&mut program(&tauri.to_string_lossy(), arguments, &workspace.root))?;
     check(&only(&bundles.join("deb"), ".deb")?, &workspace.root)
