@@ -47,7 +47,9 @@ describe("the engine of another computer", () => {
     const platform = await shown(<ContactBanner />, "far");
     expect(screen.queryByRole("alert")).toBeNull();
     act(() => platform.contact(lost));
-    const banner = await screen.findByRole("alert", { name: /^far is unreachable since .*trying/ });
+    const banner = await screen.findByRole("alert", {
+      name: /^far has been unreachable since .*Trying/,
+    });
     expect(banner.textContent).toContain("the connection ended");
     await userEvent.click(screen.getByRole("button", { name: "Try now" }));
     expect(platform.reconnects()).toBe(1);

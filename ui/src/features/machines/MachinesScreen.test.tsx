@@ -354,7 +354,7 @@ describe("draining", () => {
       "machines",
     );
     await press("Drain gpu-box")();
-    await screen.findByText("Nothing new starts on gpu-box");
+    await screen.findByText("No new runs start on gpu-box");
     const again = await screen.findByRole("button", { name: "Use again: gpu-box" });
     expect((await listed()).textContent).toContain("gpu-boxDraining");
     expect(await violationsIn(container)).toEqual([]);
@@ -365,7 +365,7 @@ describe("draining", () => {
       "machines",
     );
     await userEvent.click(again);
-    await screen.findByText("Tasks can start on gpu-box again");
+    await screen.findByText("New runs can start on gpu-box again");
     await screen.findByRole("button", { name: "Drain gpu-box" });
     expect(inputsOf(host, "machine_update")).toEqual([
       { machine_id: "m1", draining: true },

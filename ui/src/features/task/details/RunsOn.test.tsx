@@ -29,7 +29,7 @@ it("is the task's own, and is left to agent and project again", async () => {
   const { host, container, text } = await details(4);
   expect(text()).toBe("Runs onCustomgpu");
   const dialog = await edit();
-  await within(dialog).findByText("gpu-box fits, but has no free run.");
+  await within(dialog).findByText("gpu-box fits, but has no free slot.");
   expect(await violationsIn(container)).toEqual([]);
   await userEvent.click(within(dialog).getByRole("combobox", { name: "Runs on" }));
   await userEvent.click(await screen.findByRole("option", { name: "Agent or project setting" }));
