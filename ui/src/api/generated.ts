@@ -5868,7 +5868,7 @@ export type WaitReason =
 "no_machine" | 
 /**  Every machine that has the labels runs as much as it may. */
 "machine_busy" | 
-/**  Every machine that has the labels has run today what it may; it goes on at `until`. */
+/**  Every machine that has the labels has reached its daily quota; it goes on at `until`. */
 "machine_quota" | 
 /**  Its machine, or every machine that has the labels, cannot be reached. */
 "machine_unreachable" | 
@@ -6036,7 +6036,7 @@ export type WorkspaceLock = {
 	acquired_at: string,
 };
 
-/**  Where the files of a task are that its programs work on now. */
+/**  Where the files are that a task's programs are working on. */
 export type WorkspacePlace = {
 	/**  Absolute path of the worktree on this computer. */
 	path: string,
@@ -6085,7 +6085,7 @@ export type WorkspaceView = {
 export interface Operations {
   /** Version and data folder of this Forge, and the git version it uses. */
   meta: { input: Empty; output: Meta };
-  /** Checks this machine for problems. */
+  /** Checks this computer for problems. */
   doctor: { input: Empty; output: Doctor };
   /** Creates a sample repository with a project, an agent and tasks. */
   demo_create: { input: Empty; output: Project };
@@ -6097,9 +6097,9 @@ export interface Operations {
   doors_token: { input: Empty; output: AccessToken };
   /** Renews the access token; the old one stops working. */
   doors_token_renew: { input: Empty; output: AccessToken };
-  /** Settings of Forge as a whole. */
+  /** Global settings. */
   settings_get: { input: Empty; output: AppSettings };
-  /** Sets how long agents keep running while Forge is not, how many services run at once, and whether terminals are offered over HTTP. */
+  /** Changes how long agents keep running without Forge, how many services run at once, and whether terminals are available over HTTP. */
   settings_update: { input: UpdateAppSettings; output: AppSettings };
   /** All projects, by name. */
   project_list: { input: Empty; output: Page<Project> };
@@ -6121,7 +6121,7 @@ export interface Operations {
   project_repository_accept: { input: AcceptRepository; output: RepositoryState };
   /** Restores the accepted git configuration. */
   project_repository_undo: { input: ProjectPath; output: RepositoryState };
-  /** Startup files, from which programs run code when they start, and whether they are trusted. */
+  /** Startup files, which run code as soon as a program starts, and whether they are trusted. */
   project_trust: { input: TrustPath; output: TrustListing };
   /** Trusts startup files as shown; tasks that waited for this continue. */
   project_trust_accept: { input: TrustFiles; output: TrustListing };
@@ -6133,7 +6133,7 @@ export interface Operations {
   inner_loop_status: { input: ProjectPath; output: Page<SubsystemStatus> };
   /** Changes settings by a JSON merge patch. */
   project_settings_update: { input: PatchSettings; output: SettingsView };
-  /** The workflow, its columns, and the moves a person may make. */
+  /** The workflow, its columns, and the moves that a person can make. */
   project_workflow_get: { input: ProjectPath; output: WorkflowView };
   /** Replaces the project's workflow. */
   project_workflow_put: { input: PutWorkflow; output: WorkflowView };
@@ -6195,7 +6195,7 @@ export interface Operations {
   agent_pause: { input: AgentPath; output: Agent };
   /** Resumes a paused agent. */
   agent_resume: { input: AgentPath; output: Agent };
-  /** Supported agent programs, and where they are installed on this machine. */
+  /** Supported agent programs, and where they are installed on this computer. */
   agent_known: { input: Empty; output: Page<KnownAgent> };
   /** Detects the program of a profile, saved or not. */
   agent_probe: { input: ProbeAgent; output: AgentCheck };
@@ -6245,7 +6245,7 @@ export interface Operations {
   task_plan: { input: TaskPath; output: PlanView };
   /** Replaces the plan of a task. */
   task_plan_put: { input: PutPlan; output: PlanView };
-  /** Tasks that need the user, those that wait longest first. */
+  /** Tasks that need the user, longest wait first. */
   attention: { input: Limited; output: Page<Task> };
   /** All reviews of a task. */
   task_reviews: { input: TaskPath; output: Page<Review> };
@@ -6341,7 +6341,7 @@ export interface Operations {
   task_log_text: { input: ReadLogText; output: LogText };
   /** Stops a run. */
   execution_stop: { input: ExecutionPath; output: Task };
-  /** Programs that run for tasks on this machine, with their processes. */
+  /** Programs that run for tasks on this computer, with their processes. */
   run_list: { input: Empty; output: Page<RunInfo> };
   /** Open approvals, oldest first. */
   approval_list: { input: ListApprovals; output: Page<Approval> };
@@ -6355,13 +6355,13 @@ export interface Operations {
   attachment_remove: { input: AttachmentPath; output: Done };
   /** Sends a message to the agent. */
   execution_follow_up: { input: FollowUp; output: Task };
-  /** Services that run, of all tasks. */
+  /** Running services of all tasks. */
   service_list: { input: Empty; output: Page<Service> };
-  /** Services that the project names, with their latest start in the task. */
+  /** Services of the project, with their latest start in the task. */
   task_services: { input: TaskPath; output: Page<TaskService> };
-  /** Starts a service in the task's worktree; one that runs is left as it is. */
+  /** Starts a service in the task's worktree; a running one is left alone. */
   service_start: { input: StartService; output: Service };
-  /** Suggested services, derived from the project's files, that it does not name. */
+  /** Suggested services from the project's files that it does not have yet. */
   project_service_offers: { input: ProjectPath; output: Page<ServiceOffer> };
   /** Adds suggested services to the project; none is started. */
   project_services_take: { input: TakeServices; output: Done };
@@ -6371,13 +6371,13 @@ export interface Operations {
   terminal_list: { input: TaskPath; output: Page<Terminal> };
   /** Opens a terminal in the task's worktree. */
   terminal_open: { input: OpenTerminal; output: Terminal };
-  /** What a terminal printed from an offset on; waits for it where there is nothing yet. */
+  /** Output of a terminal from an offset on; waits if there is none yet. */
   terminal_stream: { input: ReadTerminal; output: TerminalOutput };
-  /** Types to a terminal. */
+  /** Types into a terminal. */
   terminal_input: { input: TypeToTerminal; output: Done };
   /** Changes the size of a terminal. */
   terminal_resize: { input: ResizeTerminal; output: Done };
-  /** Closes a terminal and ends what runs in it. */
+  /** Closes a terminal and ends the programs in it. */
   terminal_close: { input: CloseTerminal; output: Done };
   /** All worktrees. */
   workspace_list: { input: Empty; output: Page<WorkspaceView> };
@@ -6397,7 +6397,7 @@ export interface Operations {
   workspace_keep: { input: TaskPath; output: Workspace };
   /** The latest workspace of a task. */
   task_workspace: { input: TaskPath; output: Workspace };
-  /** Where the files of a task are that its programs work on now. */
+  /** Where the files are that a task's programs are working on. */
   task_place: { input: TaskPath; output: WorkspacePlace };
   /** Replaces the worktree with a fresh one, after a backup. */
   workspace_reset: { input: LeaveWorktree; output: Workspace };

@@ -38,7 +38,7 @@ async function shown(
 const lost = {
   state: "unreachable",
   since: Date.UTC(2026, 0, 1, 12, 0),
-  message: "Could not stay connected with the engine on far: the connection ended.",
+  message: "Could not stay connected to the engine on far: the connection ended.",
   remedy: "Forge tries again by itself.",
 } as const;
 

@@ -396,7 +396,7 @@ pub enum StartError {
     #[error("Could not {0}")]
     Git(#[from] GitError),
     /// What an earlier process left cannot be settled.
-    #[error("Could not recover what an earlier process left: {0}")]
+    #[error("Could not recover the state of an earlier process: {0}")]
     Recovery(#[from] EngineError),
 }
 

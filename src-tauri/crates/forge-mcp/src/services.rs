@@ -137,7 +137,7 @@ pub(crate) fn log<B: Backend>(contract: Contract<B>, input: Value) -> Running {
 fn unknown(all: &[TaskService]) -> ApiError {
     let names: Vec<&str> = all.iter().map(|service| service.name.as_str()).collect();
     let message = match names.as_slice() {
-        [] => "the project names no services: a person can add one in its settings".to_owned(),
+        [] => "the project has no services: a person can add one in its settings".to_owned(),
         names => format!("is not one of the project's services: {}", names.join(", ")),
     };
     ApiError::invalid("name", &message)

@@ -270,7 +270,7 @@ impl Machine {
             add("name", "must be 1 to 60 characters on one line");
         }
         if self.name == LOCAL {
-            add("name", "is what this computer is called; choose another name");
+            add("name", "is the name of this computer; choose another name");
         }
         let ways =
             [self.ssh.is_some(), self.container.is_some(), self.slurm.is_some(), self.kubernetes.is_some()];
@@ -301,7 +301,7 @@ impl Machine {
             if label.is_empty() || label.chars().count() > MAX_LABEL || !label.chars().all(is_word) {
                 add(&format!("labels[{index}]"), "must be 1 to 40 letters, digits, `-`, `_` and `.`");
             } else if label == LOCAL {
-                add(&format!("labels[{index}]"), "is what this computer is called; choose another label");
+                add(&format!("labels[{index}]"), "is the name of this computer; choose another label");
             }
         }
         if self.caps.runs == Some(0) {

@@ -187,7 +187,7 @@ const fn recovery(kind: AnnotationType, at_gate: bool) -> &'static [Verb] {
 
 fn describe(verb: Verb) -> Offer {
     let (label, fields, why): (&str, &[&str], &str) = match verb {
-        Verb::Retry => ("Try again", &[], "Runs again what failed, in the same worktree."),
+        Verb::Retry => ("Try again", &[], "Reruns the failed step in the same worktree."),
         Verb::ResumeSession => ("Message agent", &["message"], "The agent continues with your message."),
         Verb::SendBack => {
             ("Send back", &["reason"], "Sends the task back to the agent with your reason; uses no retry.")
@@ -237,8 +237,8 @@ fn describe(verb: Verb) -> Offer {
         Verb::GiveUpMachine => (
             "Give up machine",
             &[],
-            "Continues elsewhere from the files as they were last fetched; what the machine has beyond them becomes a \
-             backup when it is back.",
+            "Continues elsewhere from the files as they were last fetched; newer files on the machine become a backup \
+             when it is back.",
         ),
         Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is removed later."),
         Verb::Hold => ("Hold", &[], "Starts nothing new for the task."),

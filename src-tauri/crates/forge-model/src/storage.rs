@@ -44,15 +44,17 @@ impl StorageTrouble {
     #[must_use]
     pub const fn remedy(self) -> &'static str {
         match self {
-            Self::Full => "Free some space on the disk of the data folder. Forge continues by itself.",
-            Self::ReadOnly => "Make the data folder writable again. Forge continues by itself.",
-            Self::Io => "Check the disk and its connection. Forge continues by itself once writes succeed.",
-            Self::Memory => "Close programs that need much memory. Forge continues by itself.",
+            Self::Full => "Free some space on the disk of the data folder. Forge continues automatically.",
+            Self::ReadOnly => "Make the data folder writable again. Forge continues automatically.",
+            Self::Io => {
+                "Check the disk and its connection. Forge continues automatically once writes succeed."
+            }
+            Self::Memory => "Close programs that need much memory. Forge continues automatically.",
             Self::CannotOpen => {
                 "Make sure Forge can read and write the data folder, and that the system has open files left. Forge \
-                 continues by itself."
+                 continues automatically."
             }
-            Self::Busy => "Close other programs that have the database open. Forge continues by itself.",
+            Self::Busy => "Close other programs that have the database open. Forge continues automatically.",
             Self::Damaged => {
                 "Restore a copy of the database: `forge backup list`, then `forge backup restore NAME`."
             }

@@ -103,7 +103,7 @@ names! {
         NoMachine = "no_machine",
         /// Every machine that has the labels runs as much as it may.
         MachineBusy = "machine_busy",
-        /// Every machine that has the labels has run today what it may; it goes on at `until`.
+        /// Every machine that has the labels has reached its daily quota; it goes on at `until`.
         MachineQuota = "machine_quota",
         /// Its machine, or every machine that has the labels, cannot be reached.
         MachineUnreachable = "machine_unreachable",

@@ -73,7 +73,7 @@ contract! {
         pub updated_at: Timestamp,
     }
 
-    /// Where the files of a task are that its programs work on now.
+    /// Where the files are that a task's programs are working on.
     #[derive(Eq)]
     pub struct WorkspacePlace {
         /// Absolute path of the worktree on this computer.

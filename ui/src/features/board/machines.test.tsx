@@ -50,7 +50,7 @@ describe("a card", () => {
   it("says what it waits for", async () => {
     open();
     expect((await card(/^#4 /)).textContent).toContain(
-      "waits for gpu-box: runs as many agents as it may",
+      "waits for gpu-box: is at its limit of runs",
     );
     const none = await card(/^#5 /);
     expect(none.textContent).toContain("No machine fits");

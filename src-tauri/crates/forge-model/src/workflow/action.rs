@@ -229,11 +229,13 @@ impl Action {
             Self::DispatchRoleAgent => "Starts the agent assigned to the state's role.",
             Self::RunMerge => "Merges the task's branch into its target.",
             Self::CheckRetryBudget => "Shows the remaining retry budget in the timeline.",
-            Self::AutoCascadeOnReviewPass => "Moves the task on when its review passes.",
-            Self::AutoCascadeOnUnassignedRole => "Moves the task on when the state's role is not assigned.",
-            Self::AutoCascadeOnMergeResult => "Moves the task on, depending on the result of its merge.",
+            Self::AutoCascadeOnReviewPass => "Moves the task forward when its review passes.",
+            Self::AutoCascadeOnUnassignedRole => {
+                "Moves the task forward when the state's role is unassigned."
+            }
+            Self::AutoCascadeOnMergeResult => "Moves the task according to the merge result.",
             Self::CleanupWorkspaceNow => {
-                "Removes the worktree at once, after a backup of uncommitted changes."
+                "Removes the worktree immediately, after a backup of uncommitted changes."
             }
             Self::ScheduleWorkspaceCleanup => {
                 "Removes the worktree after the state's delay, after a backup of uncommitted changes."

@@ -451,7 +451,7 @@ async fn preview_tells_what_the_pass_does_with_a_task() {
     let (starts, waits, rests) = (PlacementVerdict::Starts, PlacementVerdict::Waits, PlacementVerdict::Rests);
     for (id, verdict, reason) in [
         ("free", starts, "would run on this computer"),
-        ("checked", rests, "Forge is at work on it"),
+        ("checked", rests, "Forge is working on it"),
         ("locked", waits, "ada changes its files"),
         ("gone", rests, "no agent starts on a task in"),
         ("after", rests, "which it depends on, was cancelled"),
