@@ -87,7 +87,7 @@ pub(crate) const fn waiting(reason: WaitReason, is_at_work: bool) -> &'static st
     }
 }
 
-/// Where a race is.
+/// State of a race.
 pub(crate) const fn race(status: RaceStatus) -> &'static str {
     match status {
         RaceStatus::Running => "running",

@@ -179,7 +179,7 @@ pub enum EngineError {
         action: Action,
         /// Why.
         reason: String,
-        /// What it found.
+        /// Its result.
         details: Value,
     },
     /// What is asked is not offered now.
@@ -232,7 +232,7 @@ pub enum EngineError {
     /// The same of a machine that a task is on.
     #[error("Could not work on the machine `{name}`: {error}")]
     Machine {
-        /// What people call it.
+        /// Display name.
         name: String,
         /// Why not.
         error: forge_keeper::TransferError,

@@ -65,9 +65,9 @@ pub(crate) struct Seen {
     name: String,
     /// `starting`, `ready`, `failed` or `stopped`; null if it was never started.
     state: Option<ServiceState>,
-    /// Why, in a sentence.
+    /// Reason, one sentence.
     reason: Option<String>,
-    /// Where it answers while it runs.
+    /// Its address while it runs.
     url: Option<String>,
 }
 

@@ -83,7 +83,7 @@ pub(crate) struct AgentScores {
     pub(crate) csv: bool,
 }
 
-/// What a line of the scoreboard is for.
+/// Grouping of the scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScoresBy {
     Agent,

@@ -26,7 +26,7 @@ use super::jobs;
 /// A machine to be added, or what is to change of one.
 #[derive(Debug, Clone, Default)]
 pub struct MachineChange {
-    /// What people call it.
+    /// Display name.
     pub name: Option<String>,
     /// How `ssh` reaches it.
     pub ssh: Option<SshConfig>,

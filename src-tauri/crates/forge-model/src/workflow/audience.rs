@@ -3,7 +3,7 @@
 use crate::names;
 
 names! {
-    /// Whose moves a hook answers to.
+    /// Moves that run an action or a guard.
     pub enum Audience {
         /// Every move.
         All = "all",
