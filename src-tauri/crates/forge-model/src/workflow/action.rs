@@ -211,7 +211,7 @@ impl Action {
         &[]
     }
 
-    /// What it does, in one line for people.
+    /// Description for people, one line.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Whose moves a hook or a guard of a workflow answers to.
+//! The moves, by people or agents, that run an action or a guard of a workflow.
 
 use crate::names;
 

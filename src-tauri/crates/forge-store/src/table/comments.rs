@@ -83,7 +83,7 @@ impl Comments<'_> {
 }
 
 impl CommentsMut<'_> {
-    /// Inserts a comment; one that the host named before is left as it is. Whether it was new.
+    /// Inserts a comment, unless the task has one with the same `external_id`. Returns whether it was new.
     ///
     /// # Errors
     /// When it cannot be written.

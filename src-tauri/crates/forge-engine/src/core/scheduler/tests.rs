@@ -425,7 +425,7 @@ async fn race_begins_while_the_agent_of_its_task_is_busy() {
 }
 
 #[tokio::test]
-async fn preview_tells_what_the_pass_does_with_a_task() {
+async fn preview_returns_the_decision_of_the_pass() {
     let rows = Rows::new(Work::Nothing).await;
     rows.change_project(|row| {
         let limits = json!({ "task_micro_usd": 5 });
