@@ -6179,7 +6179,7 @@ export interface Operations {
   machine_update: { input: UpdateMachine; output: Machine };
   /** Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`. */
   machine_delete: { input: DeleteMachine; output: RemovedMachine };
-  /** Tests a machine step by step, and brings Forge's program there. */
+  /** Tests a machine step by step, and copies Forge's keeper there. */
   machine_test: { input: MachinePath; output: MachineTest };
   /** All agent profiles, by name. */
   agent_list: { input: Empty; output: Page<Agent> };

@@ -86,7 +86,7 @@ export function samplePlacedTasks(project: string): Task[] {
       title: "Sweep the learning rates",
       ...waits(
         "job_pending",
-        "waits for hpc: Could not begin job 4711 yet: jobs with a higher priority are ahead of it.",
+        "waits for hpc: Could not start job 4711 yet: jobs with a higher priority are ahead of it.",
       ),
       offers: [sampleGiveUp],
       ...placed("t9", "m5"),

@@ -175,7 +175,7 @@ table! {
     MachineGet(machines::MachinePath) -> Machine = ("machine_get", Get, "/machines/{machine_id}", "One machine, by id or name.", machines::get).provides(&["machines"]);
     MachineUpdate(machines::UpdateMachine) -> Machine = ("machine_update", Patch, "/machines/{machine_id}", "Changes a machine.", machines::update);
     MachineDelete(machines::DeleteMachine) -> machines::RemovedMachine = ("machine_delete", Delete, "/machines/{machine_id}", "Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`.", machines::delete);
-    MachineTest(machines::MachinePath) -> forge_model::machine::MachineTest = ("machine_test", Post, "/machines/{machine_id}/test", "Tests a machine step by step, and brings Forge's program there.", machines::test);
+    MachineTest(machines::MachinePath) -> forge_model::machine::MachineTest = ("machine_test", Post, "/machines/{machine_id}/test", "Tests a machine step by step, and copies Forge's keeper there.", machines::test);
 
     AgentList(Empty) -> Page<Agent> = ("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]).paged();
     AgentCreate(agents::CreateAgent) -> Agent = ("agent_create", Post, "/agents", "Adds an agent profile.", agents::create).created();

@@ -65,7 +65,7 @@ describe("a cluster in the list", () => {
     const texts = within(steps)
       .getAllByRole("listitem")
       .map(({ textContent }) => textContent);
-    expect(texts[1]).toBe("Passed: job Job 4711 runs on node17.");
+    expect(texts[1]).toBe("Passed: job Job 4711 is running on node17.");
     expect(texts[2]).toMatch(/^Failed: shared folder Could not find .*Choose a folder on a file/);
   });
 
@@ -90,7 +90,7 @@ describe("the dialog of a cluster", () => {
   it("adds one that asks for nothing and is submitted on this computer", async () => {
     const { host, container } = open();
     const { dialog, inside } = await adding();
-    expect(dialog.textContent).toContain("Each task gets one job of the cluster.");
+    expect(dialog.textContent).toContain("Each task gets one cluster job.");
     expect(inside.queryByRole("textbox", { name: "Host" })).toBeNull();
     expect(inside.queryByRole("textbox", { name: "Image" })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);

@@ -95,7 +95,8 @@ describe("giving a machine up", () => {
   });
 
   it("says of a job that has not begun that nothing is lost", async () => {
-    const message = "waits for hpc: Could not begin job 7 yet: what it asks for is not free.";
+    const message =
+      "waits for hpc: Could not start job 7 yet: the resources that it requests are not free.";
     const { sent, user, container } = show(
       {
         task: someTask({
