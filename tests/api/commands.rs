@@ -202,7 +202,7 @@ fn workflow_is_shown_checked_set_and_edited() -> Result<()> {
     assert!(states["states"].as_array().context("states")?.iter().any(|it| it["display_name"] == "Next"));
     let refused = edited(&folder, &["workflow", "edit"], r#"s/"states"/"stats"/"#)?;
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    let kept = refused.stderr.lines().find_map(|line| line.strip_prefix("What you wrote is kept in "));
+    let kept = refused.stderr.lines().find_map(|line| line.strip_prefix("Your text is kept in "));
     let kept = kept.and_then(|path| path.strip_suffix('.')).context("the file that is kept")?;
     assert!(fs::read_to_string(kept)?.contains("\"stats\""), "nothing that was written is lost");
     fs::remove_dir_all(std::path::Path::new(kept).parent().context("its folder")?)?;

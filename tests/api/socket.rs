@@ -41,7 +41,10 @@ async fn engine_serves_its_owner_at_a_socket_beside_the_port() -> Result<()> {
     // A second engine, of other data, leaves a socket alone at which somebody serves.
     let other = folder.dir.path().join("other").to_string_lossy().into_owned();
     let refused = folder.run(&["serve", "--port", "0", "--data-dir", &other, "--socket", path])?;
-    ensure!(refused.code == Some(1) && refused.stderr.contains("another program does"), "{refused:?}");
+    ensure!(
+        refused.code == Some(1) && refused.stderr.contains("another program listens there"),
+        "{refused:?}"
+    );
     ensure!(!Path::new(&other).join("forge.db").exists(), "nothing was begun");
     assert_eq!(ask(&socket, Some(&token), &[]).await?.0, 200);
 
@@ -63,9 +66,9 @@ fn socket_that_cannot_be_made_is_refused_with_a_remedy() -> Result<()> {
     fs::write(&file, "mine")?;
     let file = file.to_string_lossy().into_owned();
     for (path, said) in [
-        (long.as_str(), "a socket's has at most"),
+        (long.as_str(), "a socket path can have at most"),
         ("/nowhere/at/all.sock", "No such file"),
-        (file.as_str(), "it is no socket"),
+        (file.as_str(), "is not a socket"),
     ] {
         let refused = folder.run(&["serve", "--port", "0", "--socket", path])?;
         ensure!(refused.code == Some(1) && refused.stderr.contains(said), "{refused:?}");

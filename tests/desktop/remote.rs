@@ -113,7 +113,7 @@ async fn newcomer(window: &Window, far: &mut Far, service: &mut NotificationServ
     page.take_up(from, to).await?;
     page.find("[data-task][data-lifted]").await?;
     far.server.stop();
-    page.find_with_text("[role=alert]", "far is unreachable since").await?;
+    page.find_with_text("[role=alert]", "far has been unreachable since").await?;
     page.let_go().await?;
     window.keep_picture("remote-unreachable").await?;
     far.server.start_again()?;

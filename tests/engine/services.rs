@@ -163,11 +163,11 @@ async fn service_that_cannot_start_or_is_not_ready_in_time_says_why() -> Result<
     assert_eq!(why("ends", "failed").await?, "Ended with exit code 3: no such module");
     let waited = why("waits", "failed").await?;
     assert_eq!(waited, "Not ready within 1 second: no line of its output matched `up`");
-    assert!(why("nowhere", "failed").await?.contains("`missing` is no folder of the task's worktree"));
+    assert!(why("nowhere", "failed").await?.contains("`missing` is not a folder in the task's worktree"));
     assert_eq!(why("done", "stopped").await?, "Ended by itself (exit code 0)");
     start(&sandbox, &task, "deaf").await?;
     let deaf = why("deaf", "failed").await?;
-    assert!(deaf.starts_with("Not ready within 1 second: `/` was not answered at port"), "{deaf}");
+    assert!(deaf.starts_with("Not ready within 1 second: `/` did not respond on port"), "{deaf}");
     let gone = async {
         while !services_of(&sandbox)?.is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;

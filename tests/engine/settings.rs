@@ -1,4 +1,4 @@
-//! Settings of Forge as a whole, and those of a project that name agents.
+//! Global settings, and those of a project that name agents.
 
 use anyhow::Result;
 use forge_testkit::Sandbox;

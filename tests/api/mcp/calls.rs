@@ -219,7 +219,7 @@ async fn work(board: &Board<Served>, caller: &RecordingClient) -> Result<()> {
 async fn services(board: &Board<Served>, caller: &RecordingClient, task: &Value) -> Result<()> {
     let of = json!({ "task_id": task["id"] });
     let none = caller.mcp.refusal("forge_service_log", of.clone()).await?;
-    ensure!(none.starts_with("invalid: ") && none.contains("names no services"), "{none}");
+    ensure!(none.starts_with("invalid: ") && none.contains("has no services"), "{none}");
     let named = json!({ "services": [{ "name": "web", "command": "echo serves; exec sleep 600" }] });
     board.patch(&format!("/projects/{}/settings", board.project), named).await?;
     let never = caller.call("forge_service_log", of.clone()).await?;

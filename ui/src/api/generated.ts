@@ -27,9 +27,9 @@ export type AccessToken = {
 	token: string,
 };
 
-/**  What a hook does. */
+/**  A built-in action of workflows. */
 export type Action = 
-/**  Refuses while a prerequisite is open. */
+/**  Refuses while a dependency is open. */
 "dependency_gate" | 
 /**  Refuses while the worktree has uncommitted changes. */
 "require_clean_worktree" | 
@@ -43,42 +43,42 @@ export type Action =
 "run_before_work_hooks" | 
 /**  Runs the configured checks. */
 "run_ci_steps" | 
-/**  Starts the agent that holds the state's role. */
+/**  Starts the agent assigned to the state's role. */
 "dispatch_role_agent" | 
 /**  Merges the task's branch. */
 "run_merge" | 
-/**  Shows what is left of the budget. */
+/**  Shows the remaining budget. */
 "check_retry_budget" | 
-/**  Sends the task on when its review passed. */
+/**  Moves the task forward when its review passes. */
 "auto_cascade_on_review_pass" | 
-/**  Sends the task on when nobody holds the role. */
+/**  Moves the task forward when its role is unassigned. */
 "auto_cascade_on_unassigned_role" | 
-/**  Sends the task on by how the merge ended. */
+/**  Moves the task according to the merge result. */
 "auto_cascade_on_merge_result" | 
 /**  Removes the worktree now. */
 "cleanup_workspace_now" | 
 /**  Removes the worktree later. */
 "schedule_workspace_cleanup" | 
-/**  Tells dependents that this prerequisite is met. */
+/**  Tells dependents that this dependency is done. */
 "satisfy_dependents" | 
 /**  Closes ordered subtasks with their parent. */
 "propagate_done_to_subtasks" | 
 /**  Cancels ordered subtasks with their parent. */
 "cancel_pending_subtasks" | 
-/**  Tells the person that the task is blocked. */
+/**  Notifies the person that the task is blocked. */
 "publish_task_blocked" | 
-/**  Gives the agent what the project knows. */
+/**  Gives the agent the project's lessons. */
 "knowledge-inject" | 
-/**  Keeps what the task taught. */
+/**  Proposes lessons from the task. */
 "knowledge-capture";
 
-/**  The protocol an agent program is driven by. */
+/**  The protocol that drives an agent program. */
 export type AdapterKind = 
 /**  A command; its exit code decides. */
 "shell" | 
-/**  Codex, by the JSON-RPC of its app server. */
+/**  Codex, through the JSON-RPC of its app server. */
 "codex" | 
-/**  Claude Code, by stream-json. */
+/**  Claude Code, through stream-json. */
 "claude" | 
 /**  Any program that speaks the Agent Client Protocol, version 1. */
 "acp";
@@ -109,21 +109,21 @@ export type AdoptOrphan = {
 export type Agent = {
 	/**  Identity. */
 	id: AgentId,
-	/**  What people call it; unique. */
+	/**  Display name; unique. */
 	name: string,
 	/**  How it is driven. */
 	adapter: AdapterKind,
 	/**  The adapter's own configuration: a [`ShellConfig`] for `shell`, a [`ProgramConfig`] for the others. */
 	config: unknown,
-	/**  The model it is asked to use; the command of a `shell` agent finds it in `FORGE_MODEL`. */
+	/**  The requested model; the command of a `shell` agent finds it in `FORGE_MODEL`. */
 	model: string | null,
-	/**  How many of its executions may run at once. */
+	/**  Maximum number of its concurrent runs. */
 	max_concurrent: number,
-	/**  While true, nothing new starts on it. */
+	/**  While true, no new runs start on it. */
 	paused: boolean,
-	/**  Executions that run now. */
+	/**  Current runs. */
 	running: number,
-	/**  When it was made. */
+	/**  When it was created. */
 	created_at: string,
 	/**  When it last changed. */
 	updated_at: string,
@@ -150,13 +150,13 @@ export type AgentId = string;
 
 /**  A model that an agent program offers. */
 export type AgentModel = {
-	/**  What a profile's `model` is set to. */
+	/**  Value for a profile's `model`. */
 	id: string,
-	/**  What people call it. */
+	/**  Display name. */
 	name: string,
-	/**  The efforts that it knows, as a profile's `effort`. */
+	/**  Supported efforts, as values for a profile's `effort`. */
 	efforts: string[],
-	/**  Whether the program takes it when none is named. */
+	/**  Whether it is the program's default. */
 	is_default: boolean,
 };
 
@@ -197,53 +197,53 @@ export type AlwaysWord =
 /**  Always. */
 "always";
 
-/**  Why a task is blocked, or held up where it is. */
+/**  Why a task is blocked, or held in its state. */
 export type AnnotationType = 
-/**  Every automatic retry in review is spent. */
+/**  All automatic retries in review are used up. */
 "review_budget_exhausted" | 
-/**  Attempts get nowhere, and the project wants to stop then. */
+/**  Attempts make no progress, and the project is set to stop then. */
 "review_stagnant" | 
 /**  Checks failed after a conflict fix. */
 "ci_failed_after_merge_fix" | 
-/**  The agent failed and may not be started again by itself. */
+/**  The agent failed and cannot be restarted automatically. */
 "executor_failed" | 
-/**  The agent's program cannot be started. */
+/**  The agent's program could not be started. */
 "executor_unavailable" | 
 /**  The worktree could not be prepared. */
 "environment_not_ready" | 
 /**  The repository's hooks refused the commit. */
 "commit_refused" | 
-/**  The files of the repository that say which programs git runs are not as a person accepted them. */
+/**  The files that determine which programs git runs differ from the accepted ones. */
 "repository_changed" | 
-/**  Files that run code as soon as a program starts are not as a person trusted them. */
+/**  Startup files differ from the trusted ones. */
 "trust_required" | 
-/**  A repository that `.gitmodules` does not list lies in the worktree. */
+/**  The worktree contains a repository that `.gitmodules` does not list. */
 "embedded_repository" | 
 /**  A submodule's commit is on no branch of its remote. */
 "submodule_not_pushed" | 
-/**  A guard refused the engine's own move. */
+/**  A guard rejected the engine's own move. */
 "guard_rejected" | 
-/**  The target branch moved again and again. */
+/**  The target branch kept moving. */
 "target_unstable" | 
 /**  The worktree and the branch are gone. */
 "workspace_reset_required" | 
 /**  The repository, a branch or the reviewed commit is missing, so nothing can be merged. */
 "work_missing" | 
-/**  Only work that nobody reviewed is left to merge. */
+/**  Only work without a review is left to merge. */
 "work_changed_since_review" | 
 /**  An operation on the worktree failed. */
 "workspace_error" | 
-/**  A blocking `before_work` hook failed (the task stays where it is, nobody is started). */
+/**  A blocking `before_work` hook failed; the task stays in its state, and no agent starts. */
 "before_work_hook_failed" | 
-/**  A blocking `before_work` hook ran out of time (likewise). */
+/**  A blocking `before_work` hook timed out; the task stays in its state, and no agent starts. */
 "before_work_hook_timeout" | 
-/**  An ordered subtask's turn could not be finished. */
+/**  An ordered subtask's turn could not finish. */
 "subtask_paused" | 
-/**  A prerequisite was cancelled. */
+/**  A dependency was cancelled. */
 "dependency_cancelled" | 
 /**  More than three cascades in a row. */
 "cascade_limit" | 
-/**  Nobody acts on the task. */
+/**  No run or person is acting on the task. */
 "recovery_required" | 
 /**  A person blocked it. */
 "manual" | 
@@ -282,17 +282,17 @@ export type AnswerQuestion = {
 	answer: RetentionAnswer,
 };
 
-/**  Settings of Forge as a whole. */
+/**  Global settings. */
 export type AppSettings = {
-	/**  For how many minutes agents keep running while Forge is not; 0 stops them at once. */
+	/**  Minutes that agents keep running without Forge; 0 stops them immediately. */
 	orphan_minutes: number,
-	/**  How many services of tasks may run at once. */
+	/**  Maximum number of concurrent services. */
 	services_max: number,
-	/**  Whether terminals of tasks are offered over HTTP; at the window they always are. */
+	/**  Whether terminals are available over HTTP; in the window they always are. */
 	terminal_remote: boolean,
 };
 
-/**  A question of an agent. */
+/**  An approval that an agent requests. */
 export type Approval = {
 	/**  Identity. */
 	id: ApprovalId,
@@ -306,39 +306,39 @@ export type Approval = {
 	execution_id: ExecutionId,
 	/**  Its agent. */
 	agent_id: AgentId,
-	/**  What about. */
+	/**  Subject. */
 	kind: ApprovalKind,
-	/**  The question's name within its run; the run's log has it as the `id` of the entry. */
+	/**  The id of the request within its run; the `id` of its entry in the run's log. */
 	ask: string,
-	/**  In one line: the command, the path, the question. */
+	/**  One line: the command, the path or the question. */
 	title: string,
 	/**  Why, where, the change: `{reason?, command?, cwd?, paths?, diff?, input?}`, text of at most 64 KiB each. */
 	detail: unknown,
-	/**  What may be answered. */
+	/**  The possible answers. */
 	options: ApprovalOption[],
 	/**  Where it is. */
 	status: ApprovalStatus,
 	/**  The option that was chosen. */
 	answer: string | null,
-	/**  What was said along with it. */
+	/**  Message sent with it. */
 	note: string | null,
-	/**  Who answered, as in a transition's actor. */
+	/**  Who answered, in the form of a transition's actor. */
 	answered_by: string | null,
-	/**  When it was asked. */
+	/**  When it was requested. */
 	asked_at: string,
 	/**  When it was answered or expired. */
 	answered_at: string | null,
 };
 
-/**  What choosing an option means. */
+/**  Meaning of an option. */
 export type ApprovalChoice = 
 /**  Yes, this once. */
 "allow_once" | 
-/**  Yes, and do not ask again for the like of it. */
+/**  Yes, and do not ask again for similar requests. */
 "allow_always" | 
-/**  No; the agent goes on without. */
+/**  No; the agent continues without. */
 "reject_once" | 
-/**  No, and do not ask again for the like of it. */
+/**  No, and do not ask again for similar requests. */
 "reject_always" | 
 /**  No, and the agent stops. */
 "stop" | 
@@ -348,7 +348,7 @@ export type ApprovalChoice =
 /**  One question of an agent. */
 export type ApprovalId = string;
 
-/**  What an agent asks about. */
+/**  Subject of an agent's request. */
 export type ApprovalKind = 
 /**  To run a command. */
 "command" | 
@@ -356,12 +356,12 @@ export type ApprovalKind =
 "file_change" | 
 /**  To use another tool. */
 "tool" | 
-/**  To get more rights: a folder, the network. */
+/**  To get more permissions: a folder, the network. */
 "permission" | 
 /**  Something that only a person knows. */
 "question";
 
-/**  One of the answers that may be given. */
+/**  One of the possible answers. */
 export type ApprovalOption = {
 	/**  Its name within the question. */
 	id: string,
@@ -371,18 +371,18 @@ export type ApprovalOption = {
 	choice: ApprovalChoice,
 };
 
-/**  Where a question is. */
+/**  State of an approval. */
 export type ApprovalStatus = 
 /**  It waits for an answer. */
 "pending" | 
 /**  It was answered. */
 "answered" | 
-/**  Its run ended, or the program no longer wants to know. */
+/**  Its run ended, or the program no longer needs an answer. */
 "expired";
 
 /**  Which entry of a race asks. */
 export type AskingEntry = {
-	/**  The task that is raced. */
+	/**  The task of the race. */
 	task_id: TaskId,
 	/**  The strategy's name. */
 	name: string,
@@ -412,7 +412,7 @@ export type Attachment = {
 	bytes: number,
 	/**  When it was added. */
 	added_at: string,
-	/**  When it was said with a message; null as long as it waits for one. */
+	/**  When it was sent with a message; null until then. */
 	sent_at: string | null,
 };
 
@@ -425,11 +425,11 @@ export type AttachmentPath = {
 	attachment_id: AttachmentId,
 };
 
-/**  One attempt, as it is kept. */
+/**  One stored attempt. */
 export type Attempt = {
 	/**  Its number, from 1. */
 	attempt: number,
-	/**  Which call it was: a review's attempt is counted once, however often its checks are run. */
+	/**  Identity of the call: a review's attempt counts once, however often its checks run. */
 	id: string,
 	/**  When it ended. */
 	at: string,
@@ -437,11 +437,11 @@ export type Attempt = {
 	passed: boolean,
 	/**  Its score. */
 	score: number,
-	/**  What failed, each by its identity (check, subject and diagnoses); sorted. */
+	/**  The failures by identity (check, subject and diagnoses), sorted. */
 	failures: string[],
 } & Measures;
 
-/**  Whose moves a hook answers to. */
+/**  Moves that run an action or a guard. */
 export type Audience = 
 /**  Every move. */
 "all" | 
@@ -450,52 +450,52 @@ export type Audience =
 /**  Moves of people. */
 "user_only";
 
-/**  What an auditor's text says. */
+/**  Content of a reviewer's text. */
 export type Audit = {
-	/**  Its decision; null when it gave none. */
+	/**  Its decision; null if it gave none. */
 	verdict: AuditVerdict | null,
 	/**  Why, in its words. */
 	reason: string | null,
 	/**  0 to 100. */
 	score: number | null,
-	/**  What it found. */
+	/**  Its result. */
 	findings: AuditFinding[],
 };
 
-/**  Something an auditor found at a place of the diff. */
+/**  A reviewer's finding at a place in the diff. */
 export type AuditFinding = {
 	/**  The file, from the root of the repository. */
 	file: string,
-	/**  The line in the new version, from 1; null for the file as a whole. */
+	/**  The line in the new version, from 1; null for the whole file. */
 	line: number | null,
-	/**  How much it matters. */
+	/**  Its severity. */
 	severity: Severity,
 	/**  What. */
 	text: string,
 };
 
-/**  What one run of the auditor said. */
+/**  Result of one run of the reviewer. */
 export type AuditReport = {
 	/**  The run. */
 	execution_id: ExecutionId,
 	/**  Who. */
 	agent_id: AgentId,
-	/**  The end of its text, at most 16 KiB; the whole is in its log. */
+	/**  The end of its text, at most 16 KiB; the full text is in its log. */
 	text: string,
-	/**  Where its whole text is. */
+	/**  Log with its full text. */
 	log_id: string,
 	/**  When it ended. */
 	at: string,
 } & Audit;
 
-/**  What an auditor decided. */
+/**  A reviewer's decision. */
 export type AuditVerdict = 
 /**  The work is good. */
 "pass" | 
 /**  It needs changes. */
 "fail";
 
-/**  Who Forge's own commits are by. */
+/**  Author of Forge's own commits. */
 export type Author = {
 	/**  Name. */
 	name: string,
@@ -503,15 +503,15 @@ export type Author = {
 	email: string,
 };
 
-/**  Small patches that are drafted when a check fails. */
+/**  Small patches drafted when a check fails. */
 export type AutoFix = {
 	/**  Whether they are drafted. */
 	enabled?: boolean,
-	/**  Whether a draft takes the place of the retry. */
+	/**  Whether a draft replaces the retry. */
 	applyWithoutReview?: boolean,
-	/**  The most lines a draft may change. */
+	/**  Maximum number of lines that a draft changes. */
 	maxChangedLines?: number,
-	/**  Who drafts; the task's coder when absent. */
+	/**  Agent that drafts; the task's coder when absent. */
 	agentId?: AgentId | null,
 };
 
@@ -519,9 +519,9 @@ export type AutoFix = {
 export type Backup = {
 	/**  Its name, unique within the data folder. */
 	name: string,
-	/**  Why it was made; null for a file that Forge did not name. */
+	/**  Why it was created; null for a file that Forge did not name. */
 	reason: BackupReason | null,
-	/**  When it was made. */
+	/**  When it was created. */
 	created_at: string,
 	/**  Its size. */
 	bytes: number | null,
@@ -535,11 +535,11 @@ export type BackupPath = {
 	name: string,
 };
 
-/**  Why a copy of the database was made. */
+/**  Why a copy of the database was created. */
 export type BackupReason = 
-/**  Made once a day while Forge runs. */
+/**  Created once a day while Forge runs. */
 "daily" | 
-/**  Made before the schema was changed. */
+/**  Created before the schema changed. */
 "migration" | 
 /**  Made by a person. */
 "manual";
@@ -560,7 +560,7 @@ export type Board = {
 
 /**  One budget. */
 export type Budget = {
-	/**  Spent since the last boundary. */
+	/**  Used since the last reset. */
 	used: number,
 	/**  How many there are. */
 	limit: number,
@@ -588,15 +588,15 @@ export type Change = {
 	task_id: string | null,
 	/**  What it is about. */
 	entity_id: string,
-	/**  The cached answers it makes stale. */
+	/**  The cached answers that it makes stale. */
 	tags: string[],
 };
 
-/**  What happened since the batch before. */
+/**  Changes since the previous batch. */
 export type ChangeBatch = {
-	/**  The number that this batch follows; a reader that has seen another one reads everything again. */
+	/**  The number that this batch follows; a reader with another number must read everything again. */
 	after: number | null,
-	/**  The last number it brings. */
+	/**  The last number in it. */
 	seq: number | null,
 	/**  The changes, oldest first. */
 	changes: Change[],
@@ -651,13 +651,13 @@ export type CheckOffer = {
 	source: string,
 };
 
-/**  What one check found. */
+/**  Result of one check. */
 export type CheckResult = 
 /**  The folder itself. */
 {
 	type: "cwd_check",
 } & CwdCheck | 
-/**  A file is there. */
+/**  A file exists. */
 {
 	type: "file_check",
 } & FileCheck | 
@@ -665,7 +665,7 @@ export type CheckResult =
 {
 	type: "syntax_check",
 } & SyntaxCheck | 
-/**  A file exports what another takes. */
+/**  A file exports what another imports. */
 {
 	type: "contract_check",
 } & ContractCheck | 
@@ -696,7 +696,7 @@ export type ClaimTask = {
 	if_locked?: OnLock | null,
 };
 
-/**  What becomes of a worktree. */
+/**  How a worktree is treated. */
 export type CleanupPolicy = 
 /**  Removed as a step of the transition. */
 "immediate" | 
@@ -709,19 +709,19 @@ export type CleanupPolicy =
 export type ClientConfig = {
 	/**  The client. */
 	client: McpClient,
-	/**  What people call it. */
+	/**  Display name. */
 	title: string,
-	/**  How it talks to Forge. */
+	/**  How it connects to Forge. */
 	transport: McpTransport,
-	/**  The file that it belongs into. */
+	/**  The file to put it into. */
 	file: string,
 	/**  The language of the text. */
 	language: ConfigLanguage,
 	/**  The text. */
 	text: string,
-	/**  A shell line that does the same; null where the client has none. */
+	/**  A shell line that does the same; null if the client has none. */
 	command: string | null,
-	/**  The variable that must hold the token when the client starts; null where none is read. */
+	/**  The variable that must hold the token when the client starts; null if it reads none. */
 	token_variable: string | null,
 };
 
@@ -749,15 +749,15 @@ export type Column = {
 
 /**  How a command ended. */
 export type CommandCheck = {
-	/**  Whether it ended by itself, with 0. */
+	/**  Whether it exited with 0. */
 	passed: boolean,
 	/**  The command. */
 	command: string,
-	/**  Null when a signal ended it, or it could not be run. */
+	/**  Null if a signal ended it, or it could not run. */
 	exitCode: number | null,
 	/**  The signal that ended it. */
 	signal?: number | null,
-	/**  Whether its time ran out. */
+	/**  Whether it timed out. */
 	timedOut: boolean,
 	/**  The beginning and the end of its standard output. */
 	stdout: string,
@@ -778,37 +778,37 @@ export type Comment = {
 	id: CommentId,
 	/**  The task. */
 	task_id: TaskId,
-	/**  The review whose work it speaks of. */
+	/**  The review whose work it refers to. */
 	review_id: ReviewId | null,
 	/**  Where it comes from. */
 	source: CommentSource,
 	/**  Who wrote it: an agent's name or an account at the host; empty for the person. */
 	author: string,
-	/**  What became of it. */
+	/**  Its status. */
 	status: CommentStatus,
-	/**  How much it matters, when an auditor said so. */
+	/**  Its severity, if a reviewer set one. */
 	severity: Severity | null,
 	/**  The file. */
 	path: string,
 	/**  Which version of it. */
 	side: DiffSide,
-	/**  The first line when it was written, from 1; null for the file as a whole. */
+	/**  First line at the time of writing, from 1; null for the whole file. */
 	line: number | null,
-	/**  The last line then. */
+	/**  Last line at the time of writing. */
 	last_line: number | null,
-	/**  Where these lines are now; null when they are gone, or for the file as a whole. */
+	/**  Current position of the first line; null if the lines are gone, or for the whole file. */
 	now_line: number | null,
-	/**  The last of them now. */
+	/**  Current position of the last line. */
 	now_last_line: number | null,
 	/**  Whether the lines, or the file, are gone. */
 	outdated: boolean,
 	/**  The commented lines as they were. */
 	excerpt: string[],
-	/**  What was said, Markdown. */
+	/**  Text, Markdown. */
 	text: string,
-	/**  Where it can be read at the host. */
+	/**  Its address on the code host. */
 	url: string | null,
-	/**  When it was made. */
+	/**  When it was created. */
 	created_at: string,
 	/**  When it last changed. */
 	updated_at: string,
@@ -827,16 +827,16 @@ export type CommentPath = {
 export type CommentSource = 
 /**  The person. */
 "person" | 
-/**  An auditor's finding. */
+/**  A reviewer's finding. */
 "auditor" | 
 /**  The pull request at the code host. */
 "host";
 
-/**  What became of a comment. */
+/**  State of a comment. */
 export type CommentStatus = 
-/**  Written, told to nobody yet. */
+/**  Written, but not sent yet. */
 "draft" | 
-/**  The agent was told, or it came with a verdict. */
+/**  It was sent to the agent, or came with a verdict. */
 "sent" | 
 /**  A person resolved it. */
 "resolved";
@@ -853,7 +853,7 @@ export type CommitResult = {
 
 /**  How the work of an ordered subtask's turn was committed. */
 export type CommitResultKind = 
-/**  Forge committed what the agent had left. */
+/**  Forge committed the agent's uncommitted changes. */
 "forge_commit" | 
 /**  The agent committed everything itself. */
 "agent_commit_range" | 
@@ -862,15 +862,15 @@ export type CommitResultKind =
 
 /**  Races between agents. */
 export type Competitive = {
-	/**  Whether tasks may be marked for a race. */
+	/**  Whether tasks can be set to race. */
 	enabled?: boolean,
-	/**  How many entries run at once. */
+	/**  Maximum number of concurrent entries. */
 	maxParallel?: number,
 	/**  How long an entry may take from its own start, in seconds. */
 	timeoutSec?: number,
-	/**  Who races; every enabled agent when empty. */
+	/**  The strategies that race; every enabled agent when empty. */
 	strategies?: Strategy[],
-	/**  Whether the result waits for a person, who may choose another winner. */
+	/**  Whether the result waits for a person, who can choose another winner. */
 	humanCrown?: boolean,
 	/**
 	 *  Whether the first name wins where no check, score or cost tells the entries apart. Without it such a race
@@ -888,15 +888,15 @@ export type ConfigLanguage =
 /**  TOML. */
 "toml";
 
-/**  A merge that needs a hand. */
+/**  A merge that needs help. */
 export type Conflict = {
-	/**  The branch that was to be merged into. */
+	/**  The target branch. */
 	target: string,
 	/**  Its commit at that time. */
 	target_commit: string,
 	/**  The task's commit at that time. */
 	source_commit?: string,
-	/**  What conflicts. */
+	/**  The conflicting paths. */
 	paths: ConflictPath[],
 };
 
@@ -912,7 +912,7 @@ export type ConflictAnswer = {
 export type ConflictFile = {
 	/**  Path, kind and names of the sides. */
 	conflict: ConflictPath,
-	/**  What both come from. */
+	/**  The common base. */
 	base: ConflictText | null,
 	/**  The target's version. */
 	ours: ConflictText | null,
@@ -926,7 +926,7 @@ export type ConflictPath = {
 	path: string,
 	/**  `content`, `add/add`, `modify/delete`, ... */
 	kind: string,
-	/**  What both come from; null when it was not there. */
+	/**  The common base; null if there was none. */
 	base?: ConflictSide | null,
 	/**  The target's version; null when it deleted it. */
 	ours?: ConflictSide | null,
@@ -934,7 +934,7 @@ export type ConflictPath = {
 	theirs?: ConflictSide | null,
 	/**  The places where they disagree, with git's markers; empty when there is no text to show. */
 	hunks?: string[],
-	/**  Where each of those places is, in their order; empty where that is not known. */
+	/**  Location of each of those places, in their order; empty if unknown. */
 	places?: ConflictPlace[],
 };
 
@@ -959,24 +959,24 @@ export type ConflictPlace = {
 
 /**  One version of a file in conflict. */
 export type ConflictSide = {
-	/**  git's name of the content (hex). */
+	/**  git's object id of the content (hex). */
 	oid: string,
 	/**  git's file mode, octal. */
 	mode: string,
 };
 
-/**  What became of a conflict. */
+/**  State of a conflict. */
 export type ConflictStanding = 
-/**  It needs a hand. */
+/**  It needs help. */
 "open" | 
-/**  The task's branch has taken the target in; it is not merged yet. */
+/**  The task's branch includes the target; it is not merged yet. */
 "resolved" | 
 /**  The task was merged after it. */
 "merged";
 
 /**  The content of one version of a file in conflict. */
 export type ConflictText = {
-	/**  The text; empty when it is none or too large. */
+	/**  The text; empty if it is not text or too large. */
 	text: string,
 	/**  It is not text. */
 	binary: boolean,
@@ -988,9 +988,9 @@ export type ConflictText = {
 
 /**  How containers of a machine are made. Exactly one of `image`, `containerfile` and `devcontainer` is given. */
 export type ContainerConfig = {
-	/**  What runs them. */
+	/**  Program that runs them. */
 	engine?: ContainerEngine,
-	/**  The name of an image, which is pulled when it is missing. */
+	/**  The name of an image, which is pulled if it is missing. */
 	image?: string | null,
 	/**  The absolute path of a Containerfile, whose folder the image is built from. */
 	containerfile?: string | null,
@@ -998,28 +998,28 @@ export type ContainerConfig = {
 	devcontainer?: string | null,
 	/**  What they reach. */
 	network?: ContainerNetwork,
-	/**  The most memory, in MiB; without limit when absent. */
+	/**  Maximum memory, in MiB; no limit when absent. */
 	memory_mb?: number | null,
-	/**  The most processor time, in processors; without limit when absent. */
+	/**  Maximum processor time, in processors; no limit when absent. */
 	cpus?: number | null,
-	/**  The most processes and threads; as podman or docker decides when absent. */
+	/**  Maximum number of processes and threads; the default of podman or docker when absent. */
 	pids?: number | null,
-	/**  What they see of this computer; nothing when empty. */
+	/**  Folders and files of this computer that they can see; none when empty. */
 	mounts?: ContainerMount[],
-	/**  The user in them, by name or numbers; that of the image when absent. */
+	/**  The user in them, by name or numbers; the image's user when absent. */
 	user?: string | null,
 };
 
-/**  What runs containers. */
+/**  Program that runs containers. */
 export type ContainerEngine = 
-/**  podman when it can be used, else docker. */
+/**  podman if it can be used, otherwise docker. */
 "auto" | 
 /**  podman. */
 "podman" | 
 /**  docker. */
 "docker";
 
-/**  A folder or file of this computer that a container sees. */
+/**  A folder or file of this computer that a container can see. */
 export type ContainerMount = {
 	/**  The absolute path on this computer. */
 	source: string,
@@ -1029,18 +1029,18 @@ export type ContainerMount = {
 	read_only?: boolean,
 };
 
-/**  What a container reaches. */
+/**  What a container can reach. */
 export type ContainerNetwork = 
 /**  Nothing. */
 "none" | 
-/**  What this computer reaches, and this computer's own services. */
+/**  Everything that this computer can reach, and its own services. */
 "host" | 
-/**  What podman or docker provides when nothing is said. */
+/**  The default of podman or docker. */
 "default";
 
-/**  Whether one file exports what another takes from it. */
+/**  Whether one file exports what another imports from it. */
 export type ContractCheck = {
-	/**  Null when it cannot be known: then it counts neither way. */
+	/**  Null if unknown: it then counts neither way. */
 	passed: boolean | null,
 	/**  The file that exports. */
 	exporter: string,
@@ -1048,26 +1048,26 @@ export type ContractCheck = {
 	importer: string,
 	/**  What was found. */
 	result: ContractOutcome,
-	/**  What the exporter offers, as far as it is known. */
+	/**  Names that the exporter exports, as far as known. */
 	exported: string[],
-	/**  What the importer takes from it. */
+	/**  Names that the importer imports from it. */
 	imported: string[],
-	/**  What of that is not there. */
+	/**  Imported names that the exporter lacks. */
 	missing: string[],
-	/**  Why it is no pass. */
+	/**  Why it did not pass. */
 	reason?: string | null,
 };
 
-/**  What was found about a contract. */
+/**  Result of a contract check. */
 export type ContractOutcome = 
-/**  All that is taken is there. */
+/**  All imported names are exported. */
 "pass" | 
-/**  Something is not. */
+/**  An imported name is not exported. */
 "fail" | 
-/**  It cannot be known. */
+/**  The result is unknown. */
 "unknown";
 
-/**  One file that takes names, and the one that must export them. */
+/**  A file that imports names, and the file that must export them. */
 export type ContractPair = {
 	/**  The file that exports. */
 	exporter: string,
@@ -1075,7 +1075,7 @@ export type ContractPair = {
 	importer: string,
 };
 
-/**  Files that git does not track and a new worktree needs all the same. */
+/**  Files that git does not track but a new worktree needs. */
 export type CopyFile = {
 	/**  Which, as in `.gitignore`, from the repository's root. */
 	pattern: string,
@@ -1085,22 +1085,22 @@ export type CopyFile = {
 
 /**  How a file comes into a new worktree. */
 export type CopyMode = 
-/**  A copy of its own; shares its blocks where the file system can. */
+/**  A separate copy; shares its blocks if the file system supports that. */
 "copy" | 
 /**  The same file under a second name. */
 "hardlink" | 
 /**  A link to the one in the user's checkout. */
 "symlink";
 
-/**  Runs that cost more than runs of their model usually do. */
+/**  Runs of unusually high cost for their model. */
 export type CostAnomaly = {
-	/**  Whether they are looked for. */
+	/**  Whether they are detected. */
 	enabled?: boolean,
-	/**  Above how many medians. */
+	/**  Multiple of the median. */
 	ratio?: number | null,
-	/**  Over how many earlier runs the median is taken. */
+	/**  Number of earlier runs for the median. */
 	medianWindow?: number,
-	/**  How many earlier runs there must be. */
+	/**  Minimum number of earlier runs. */
 	minSamples?: number,
 };
 
@@ -1116,13 +1116,13 @@ export type CostAnomalyEntry = {
 	record: CostAnomalyRecord,
 };
 
-/**  A coder run that cost more than is usual, as it was found when it ended. Later runs change nothing of it. */
+/**  A coder run of unusually high cost, as detected when it ended. Later runs do not change it. */
 export type CostAnomalyRecord = {
-	/**  When it was found. */
+	/**  When it was detected. */
 	at: string,
 	/**  The task; of a race's entry, the raced one. */
 	taskId: TaskId,
-	/**  The run; where it was restarted by itself, the last one. */
+	/**  The run; the last one if it was restarted automatically. */
 	executionId: ExecutionId,
 	/**  The task's title. */
 	title: string,
@@ -1130,25 +1130,25 @@ export type CostAnomalyRecord = {
 	strategy?: string | null,
 	/**  The model that was used. */
 	model: string,
-	/**  What it cost in micro-dollars, with its restarts. */
+	/**  Cost in micro-dollars, including its restarts. */
 	costMicroUsd: number,
-	/**  The median that it was compared with, which may end in half a micro-dollar. */
+	/**  The median that it was compared with, in micro-dollars; may have a half. */
 	medianMicroUsd: number,
-	/**  How many medians that is. */
+	/**  Cost as a multiple of the median. */
 	ratio: number,
-	/**  Above how many medians a run is told. */
+	/**  Multiple of the median above which a run is flagged. */
 	threshold: number,
-	/**  Over how many runs the median was taken. */
+	/**  Number of runs for the median. */
 	samples: number,
-	/**  What it used. */
+	/**  Its usage. */
 	tokens: CostTokens,
-	/**  Its runs, restarts included. */
+	/**  Its runs, including restarts. */
 	attempts: number,
 };
 
-/**  What a sum of costs is for. */
+/**  Grouping of a cost total. */
 export type CostGroup = 
-/**  A day, where this machine is. */
+/**  A day in this computer's time zone. */
 "day" | 
 /**  A project. */
 "project" | 
@@ -1168,7 +1168,7 @@ export type CostLimits = {
 	execution_micro_usd?: number | null,
 	/**  All runs of one task. */
 	task_micro_usd?: number | null,
-	/**  All runs of the project on one day of this machine's time zone. */
+	/**  All runs of the project on one day in this computer's time zone. */
 	day_micro_usd?: number | null,
 };
 
@@ -1181,27 +1181,27 @@ export type CostLine = {
 	project_id: string,
 	/**  Its name. */
 	project_name: string,
-	/**  The model; empty when the program named none. */
+	/**  The model; empty if the program named none. */
 	model: string,
-	/**  How many runs of known cost there are, also those that were left off. */
+	/**  Number of runs of known cost, including those left off. */
 	samples: number,
-	/**  How many runs there are whose cost nobody knows. */
+	/**  Number of runs of unknown cost. */
 	unknown: number,
 	/**  When each ended, in milliseconds since 1970. */
 	at_ms: number[],
-	/**  What each cost, in micro-dollars. */
+	/**  Cost of each, in micro-dollars. */
 	cost_micro_usd: number[],
-	/**  The median of those before it. */
+	/**  The median of the runs before it. */
 	median_micro_usd: (number | null)[],
-	/**  Above what it would be an anomaly. */
+	/**  The anomaly threshold. */
 	limit_micro_usd: (number | null)[],
 	/**  The number of each one's task. */
 	task_number: number[],
-	/**  Whether it was found to be an anomaly. */
+	/**  Whether it is an anomaly. */
 	is_anomaly: boolean[],
 };
 
-/**  A line of the ledger: one run of an agent that is over. */
+/**  A row of the ledger: one ended run of an agent. */
 export type CostRow = {
 	/**  The run. */
 	execution_id: ExecutionId,
@@ -1215,114 +1215,114 @@ export type CostRow = {
 	project_id: ProjectId,
 	/**  Its name. */
 	project_name: string,
-	/**  What for. */
+	/**  Purpose. */
 	role: ExecutionRole,
 	/**  The agent. */
 	agent_id: AgentId,
 	/**  Its name. */
 	agent_name: string,
-	/**  The model that was used; of several, the one that cost the most. Null when the program named none. */
+	/**  The model; if there were several, the one with the highest cost. Null if the program named none. */
 	model: string | null,
-	/**  How many models were used. */
+	/**  Number of models used. */
 	models: number,
 	/**  Which entry of a race it was. */
 	strategy: string | null,
-	/**  Whether that entry won; null while nobody has, and outside of races. */
+	/**  Whether that entry won; null before the decision and outside of races. */
 	race_won: boolean | null,
 	/**  How it ended. */
 	status: ExecutionStatus,
 	/**  Which run of the task in its role, from 1. */
 	attempt: number,
-	/**  Whether it went on by itself with what the run before was cut short in. */
+	/**  Whether it automatically continued the work of an interrupted run. */
 	is_restart: boolean,
 	/**  When it ended. */
 	ended_at: string,
-	/**  What it cost in micro-dollars; null when nobody knows. */
+	/**  Cost in micro-dollars; null if unknown. */
 	cost_micro_usd: number | null,
-	/**  Where that number comes from. */
+	/**  Source of that number. */
 	cost_source: CostSource,
 	/**  The price data of a computed cost. */
 	price_version: string | null,
-	/**  What it used. */
+	/**  Its usage. */
 	tokens: CostTokens,
-	/**  Whether its cost was out of the ordinary. */
+	/**  Whether its cost was an anomaly. */
 	is_anomaly: boolean,
 };
 
 /**  The course of costs. */
 export type CostSeries = {
-	/**  A line per model and project, the one with the most runs first. */
+	/**  One line per model and project, the one with the most runs first. */
 	lines: CostLine[],
-	/**  How many lines were left off. */
+	/**  Number of lines left off. */
 	left_off: number,
 };
 
-/**  Where a cost comes from. */
+/**  Source of a cost. */
 export type CostSource = 
 /**  The agent said so. */
 "reported" | 
-/**  Counted from what it used, by the prices of the model. */
+/**  Computed from its usage, with the prices of the model. */
 "computed" | 
 /**  Nobody knows. */
 "unknown";
 
-/**  A sum over runs. */
+/**  A total over runs. */
 export type CostSum = {
-	/**  What the runs have in common: a day (`2026-01-31`), an id, or a model. */
+	/**  Group of the runs: a day (`2026-01-31`), an id, or a model. */
 	key: string,
-	/**  That for people. */
+	/**  Name of the group for people. */
 	label: string,
-	/**  The project, of a task's sum. */
+	/**  The project, if the group is a task. */
 	project_id: ProjectId | null,
-	/**  The task's number, of a task's sum. */
+	/**  The task's number, if the group is a task. */
 	task_number: number | null,
-	/**  What is known of the cost, in micro-dollars. */
+	/**  The known cost, in micro-dollars. */
 	cost_micro_usd: number,
-	/**  The part of it that was counted by list prices, in micro-dollars. */
+	/**  The part of it estimated from list prices, in micro-dollars. */
 	list_price_micro_usd: number,
 	/**  How many runs. */
 	runs: number,
-	/**  Of how many of them nobody knows the cost. */
+	/**  How many of them have an unknown cost. */
 	unknown: number,
-	/**  What they used. */
+	/**  Their usage. */
 	tokens: CostTokens,
-	/**  The part of all input that a cache served, 0 to 1; null without input. */
+	/**  Share of all input served from a cache, 0 to 1; null without input. */
 	cached_share: number | null,
 };
 
 /**  Tokens by class. */
 export type CostTokens = {
-	/**  Input that no cache served. */
+	/**  Input not served from a cache. */
 	input: number,
 	/**  Input read from a cache. */
 	cacheRead: number,
 	/**  Input written to a cache. */
 	cacheWrite: number,
-	/**  Output, reasoning included. */
+	/**  Output, including reasoning. */
 	output: number,
 	/**  The part of the output that was reasoning. */
 	reasoning: number,
 };
 
-/**  Sums over the runs of a time. */
+/**  Totals over the runs of a period. */
 export type CostTotals = {
 	/**  Over all of them. */
 	all: CostSum,
-	/**  By the day on which they ended, where this machine is; the latest first. */
+	/**  By the day on which they ended, in this computer's time zone; latest first. */
 	days: CostSum[],
-	/**  By project, the dearest first. */
+	/**  By project, highest cost first. */
 	projects: CostSum[],
-	/**  By task, the dearest first. */
+	/**  By task, highest cost first. */
 	tasks: CostSum[],
-	/**  By agent, the dearest first. */
+	/**  By agent, highest cost first. */
 	agents: CostSum[],
-	/**  By model, the dearest first; a run that used several counts for each. */
+	/**  By model, highest cost first; a run with several models counts for each. */
 	models: CostSum[],
-	/**  How many sums were left off the longest list. */
+	/**  Number of totals left off the longest list. */
 	left_off: number,
 };
 
-/**  Sums of one kind over the runs of a period. */
+/**  Totals of one kind over the runs of a period. */
 export type CostsBy = {
 	/**  What to group by; days when absent. */
 	by?: CostGroup,
@@ -1382,7 +1382,7 @@ export type CreateMachine = {
 	ssh?: SshConfig | null,
 	/**  How its containers are made, one for each task. */
 	container?: ContainerConfig | null,
-	/**  What its jobs ask for, one for each task. */
+	/**  Resources of its jobs, one for each task. */
 	slurm?: SlurmConfig | null,
 	/**  What its Jobs of Kubernetes ask for, one for each task. */
 	kubernetes?: KubernetesConfig | null,
@@ -1465,7 +1465,7 @@ export type CsvPage = {
 	next_cursor: string | null,
 };
 
-/**  A folder that is to be checked and is none. */
+/**  Result for a path to check that is not a folder. */
 export type CwdCheck = {
 	/**  Never. */
 	passed: boolean,
@@ -1477,7 +1477,7 @@ export type CwdCheck = {
 
 /**  The note and the postmortems of a task. */
 export type Debrief = {
-	/**  How it went, in its agent's words; null when it left none. */
+	/**  The agent's note on how the task went; null if there is none. */
 	note: Trajectory | null,
 	/**  What was recorded, oldest first. */
 	postmortems: Postmortem[],
@@ -1572,35 +1572,35 @@ export type DeliveredCommit = {
 	at: string,
 };
 
-/**  What a task delivered. */
+/**  Delivery of a task. */
 export type Delivery = {
-	/**  In the agent's own words, from its last run. */
+	/**  The agent's summary from its last run. */
 	summary: string | null,
-	/**  The merge; null when a person closed the task without one. */
+	/**  The merge; null if a person closed the task without one. */
 	merge: Merge | null,
 	/**  The pull request that it went through. */
 	pull_request: PullRequestLink | null,
 	/**  The task's commits, oldest first; at most 200. */
 	commits: DeliveredCommit[],
-	/**  How much changed. */
+	/**  Size of the changes. */
 	diff_stat: DiffStat | null,
 	/**  The checks of the review that passed. */
 	checks: ReviewStep[],
-	/**  What the auditor said in it. */
+	/**  The reviewer's result in it. */
 	audit: AuditReport | null,
-	/**  Who decided: a person, an agent or the engine by its rules; null when nobody was asked. */
+	/**  Who decided: a person, an agent or the engine by its rules; null if nobody was asked. */
 	decided_by: string | null,
 	/**  Attempts at passing the review. */
 	attempts: number,
 	/**  Runs of agents. */
 	runs: number,
-	/**  What all runs used and cost. */
+	/**  Usage and cost of all runs. */
 	usage: Usage,
 	/**  When work began. */
 	started_at: string | null,
 	/**  When the task was closed. */
 	finished_at: string,
-	/**  How long agents ran altogether, in milliseconds. */
+	/**  Total agent time, in milliseconds. */
 	agent_ms: number | null,
 };
 
@@ -1622,11 +1622,11 @@ export type DiffLine = {
 	new_no: number | null,
 	/**  The line without its line feed; a carriage return before it is kept. */
 	text: string,
-	/**  The file's last line, and no line feed ends it. */
+	/**  The file's last line, without a line feed at its end. */
 	no_newline: boolean,
 };
 
-/**  Which side of a diff a line stands on. */
+/**  Side of a diff that a line is on. */
 export type DiffLineKind = 
 /**  On both. */
 "context" | 
@@ -1635,14 +1635,14 @@ export type DiffLineKind =
 /**  On the old one only. */
 "removed";
 
-/**  The version of the file that a comment speaks of. */
+/**  The version of the file that a comment refers to. */
 export type DiffSide = 
 /**  The one before the task's changes. */
 "old" | 
 /**  The one with them. */
 "new";
 
-/**  How much a task's branch changes. */
+/**  Size of the changes on a task's branch. */
 export type DiffStat = {
 	/**  Changed files. */
 	files: number,
@@ -1673,7 +1673,7 @@ export type DiffSummary = {
 	there?: SeenThere | null,
 };
 
-/**  Result of checking this machine. */
+/**  Result of checking this computer. */
 export type Doctor = {
 	/**  Whether all checks passed. */
 	ok: boolean,
@@ -1681,7 +1681,7 @@ export type Doctor = {
 	findings: DoctorFinding[],
 };
 
-/**  Result of one check of this machine. */
+/**  Result of one check of this computer. */
 export type DoctorFinding = {
 	/**  What was checked. */
 	subject: string,
@@ -1693,7 +1693,7 @@ export type DoctorFinding = {
 	remedy: string | null,
 };
 
-/**  It is done; there is nothing to say. */
+/**  Done, without further data. */
 export type Done = {
 	/**  Always true. */
 	done: boolean,
@@ -1711,30 +1711,30 @@ export type Doors = {
 	mcp_allowed: boolean,
 	/**  Whether requests must carry the token. */
 	auth: boolean,
-	/**  The file with the token, readable by its owner alone. */
+	/**  The file with the token, readable only by its owner. */
 	token_file: string,
 	/**  Configurations of clients, ready to copy. */
 	clients: ClientConfig[],
 };
 
-/**  Where the drafting of a proposal is. */
+/**  State of the drafting of a fix. */
 export type DraftStatus = 
-/**  The agent is at it. */
+/**  The agent is drafting. */
 "drafting" | 
 /**  It led to a proposal. */
 "drafted" | 
 /**  It led to nothing. */
 "dropped";
 
-/**  An entry that a rule put out, and by what. */
+/**  An entry that a rule eliminated, and why. */
 export type Dropped = {
 	/**  The strategy's name. */
 	name: string,
-	/**  What the rule looked at: how its checks ended, a score, micro-dollars, a name; null when unknown. */
+	/**  Value that the rule compared: result of the checks, score, micro-dollars or name; null if unknown. */
 	value: string | null,
 };
 
-/**  How two lines did in the races that both were in. */
+/**  Results of two lines in the races that both took part in. */
 export type Duel = {
 	/**  The one. */
 	first: Scored,
@@ -1744,13 +1744,13 @@ export type Duel = {
 	first_won: number,
 	/**  Races that the other won. */
 	second_won: number,
-	/**  Races that a third one won, or nobody. */
+	/**  Races that a third party or nobody won. */
 	neither: number,
 };
 
 /**  A rule of the election. */
 export type ElectionRule = 
-/**  Whose checks did not pass is out. */
+/**  Eliminates entries whose checks did not pass. */
 "gate" | 
 /**  The highest score of the reviewer. */
 "reviewer" | 
@@ -1758,18 +1758,18 @@ export type ElectionRule =
 "cost" | 
 /**  The first name by its bytes. */
 "name" | 
-/**  No rule: a person chose. Elections never say so, only races do. */
+/**  No rule: a person chose. Occurs only in races, never in elections. */
 "person" | 
-/**  No rule: nobody is left. */
+/**  No rule: no entry is left. */
 "none";
 
 /**  One rule's work. */
 export type ElectionStep = {
 	/**  The rule. */
 	rule: ElectionRule,
-	/**  Who is left, in the order of names. */
+	/**  Remaining entries, by name. */
 	kept: string[],
-	/**  Who is not, in the order of names. */
+	/**  Eliminated entries, by name. */
 	dropped: Dropped[],
 };
 
@@ -1784,29 +1784,29 @@ export type EntryBarrier = {
 	since: string,
 };
 
-/**  What an entry is likely to cost. */
+/**  Expected cost of an entry. */
 export type EntryEstimate = {
 	/**  The strategy's name. */
 	name: string,
 	/**  The agent. */
 	agent_id: AgentId,
-	/**  The model that is asked for; null when the program chooses. */
+	/**  The requested model; null if the program chooses. */
 	model: string | null,
 	/**  The median of earlier runs of the model, in micro-dollars; null when there is none. */
 	median_micro_usd: number | null,
-	/**  Over how many runs. */
+	/**  Number of runs. */
 	samples: number,
 };
 
 /**  What an entry tells. Closed: an event no adapter knows becomes [`EntryKind::Raw`]. */
 export type EntryKind = 
-/**  The program is up. Body: `{session_id?, model?, program?}`. */
+/**  The program has started. Body: `{session_id?, model?, program?}`. */
 "session_started" | 
-/**  What the agent was told. Body: `{text}`. */
+/**  A message to the agent. Body: `{text}`. */
 "user_message" | 
-/**  What the agent said. Body: `{text}`. [`EntryKind::read`] takes the older name `assistant` too. */
+/**  A message of the agent. Body: `{text}`. [`EntryKind::read`] also takes the older name `assistant`. */
 "assistant_text" | 
-/**  What the agent thought. Body: `{text}`. */
+/**  The agent's reasoning. Body: `{text}`. */
 "reasoning" | 
 /**  A command it ran. Body: `{command, cwd?, exit_code?, output?}`. */
 "command" | 
@@ -1816,19 +1816,19 @@ export type EntryKind =
 "tool_call" | 
 /**  Its plan. Body: `{steps: [{text, done}]}`. */
 "plan" | 
-/**  It asks to be allowed something. Body: `{text, ..}`. */
+/**  A request for approval. Body: `{text, ..}`. */
 "approval_request" | 
 /**  The answer to an [`EntryKind::ApprovalRequest`] of the same id. Body: `{answer}`. */
 "approval_resolved" | 
 /**  Tokens and cost. Body: [`crate::usage::UsageSample`]. */
 "usage" | 
-/**  Forge itself says something about the run. Body: `{text, code?}`. */
+/**  A message from Forge about the run. Body: `{text, code?}`. */
 "notice" | 
 /**  Findings of a review. Body: as the adapter gives them. */
 "review" | 
-/**  The agent's turn is over. Body: `{summary?}`. */
+/**  The agent's turn has ended. Body: `{summary?}`. */
 "turn_ended" | 
-/**  The process is gone. Body: `{code?, signal?, duration_ms, left_behind}`. */
+/**  The process has ended. Body: `{code?, signal?, duration_ms, left_behind}`. */
 "process_exit" | 
 /**  The record of a lifecycle hook's run, its log's last entry. Body: [`crate::hook::HookRun`]. */
 "hook_run" | 
@@ -1836,7 +1836,7 @@ export type EntryKind =
 "stdout" | 
 /**  Text on standard error. Body: `{text}`, one or more lines. */
 "stderr" | 
-/**  An event nobody normalises. Body: the event. */
+/**  An event that is not normalised. Body: the event. */
 "raw";
 
 /**  How far an entry with a lifetime (a command, a tool call, an approval) has come. */
@@ -1856,16 +1856,16 @@ export type EntryStatus =
 export type EnvironmentMode = 
 /**  All of it. */
 "inherit_all" | 
-/**  All of it but what looks like a secret, and files that shells run at every start. */
+/**  All variables, except what looks like a secret and names files that shells run at every start. */
 "safe" | 
 /**  The search path, the home folder, the language and the like. */
 "minimal";
 
-/**  What programs inherit of the user's environment. */
+/**  Which variables of the user's environment programs inherit. */
 export type EnvironmentSettings = {
 	/**  How much. */
 	mode?: EnvironmentMode,
-	/**  Names of variables that are passed whatever the mode. */
+	/**  Names of variables that are passed in every mode. */
 	pass?: string[],
 };
 
@@ -1875,7 +1875,7 @@ export type ErrorAnnotation = {
 	type: AnnotationType,
 	/**  The state it came from. */
 	from_state: string,
-	/**  What happened, in a sentence. */
+	/**  Message, one sentence. */
 	message: string,
 	/**  More of it, structured by kind. */
 	details: unknown,
@@ -1905,15 +1905,15 @@ export type EstimateRace = {
 	strategies?: string[] | null,
 };
 
-/**  What a person needs to see to believe it. */
+/**  Evidence for a person. */
 export type Evidence = {
 	/**  The command that failed. */
 	command: string | null,
 	/**  Its exit code. */
 	exit_code: number | null,
-	/**  The end of what it printed. */
+	/**  The end of its output. */
 	output: string,
-	/**  Where the whole output is. */
+	/**  Log with the full output. */
 	log_id: string | null,
 };
 
@@ -1925,7 +1925,7 @@ export type Execution = {
 	task_id: TaskId,
 	/**  The ordered subtask whose turn it is, if it is one. */
 	subtask_id: TaskId | null,
-	/**  What for. */
+	/**  Purpose. */
 	role: ExecutionRole,
 	/**  The agent. */
 	agent_id: AgentId,
@@ -1935,43 +1935,43 @@ export type Execution = {
 	attempt: number,
 	/**  Where it is. */
 	status: ExecutionStatus,
-	/**  The execution it goes on from. */
+	/**  The run that it continues. */
 	parent_execution_id: ExecutionId | null,
 	/**  The agent program's own session. */
 	session_id: string | null,
-	/**  How it came to its session. */
+	/**  How its session started. */
 	session_mode: SessionMode,
 	/**  The session that it continues or copies. */
 	from_session: string | null,
-	/**  Why it was started, in words. */
+	/**  Why it was started. */
 	cause: string,
-	/**  What people said that it was started with. */
+	/**  Messages of people that it was started with. */
 	messages: SaidMessage[],
-	/**  What it is doing now. */
+	/**  Current activity. */
 	activity: string,
 	/**  The branch's commit before. */
 	before_commit: string | null,
 	/**  The branch's commit after. */
 	after_commit: string | null,
-	/**  What it used. */
+	/**  Its usage. */
 	usage: Usage,
-	/**  What it cost in micro-dollars. */
+	/**  Cost in micro-dollars. */
 	cost_micro_usd: number | null,
-	/**  Where that number comes from. */
+	/**  Source of that number. */
 	cost_source: CostSource,
-	/**  The price data that a computed cost was counted by. */
+	/**  The price data of a computed cost. */
 	price_version: string | null,
-	/**  What it used, model by model, each with its cost where that is known. */
+	/**  Its usage by model, each with its cost if known. */
 	models: UsageSample[],
-	/**  The conflict that its work ran into. */
+	/**  The conflict of its work. */
 	conflict: Conflict | null,
 	/**  Why it failed. */
 	error: ExecutionError | null,
-	/**  Names of variables of the user's environment that were kept from it. */
+	/**  Names of variables of the user's environment that were withheld from it. */
 	withheld: string[],
-	/**  What its sandbox came to; none where it ran without one. */
+	/**  Result of its sandbox; none if it ran without one. */
 	sandbox: SandboxReport | null,
-	/**  What the agent said about its work. */
+	/**  The agent's summary of its work. */
 	summary: string | null,
 	/**  Its log. */
 	log_id: string,
@@ -1981,13 +1981,13 @@ export type Execution = {
 	finished_at: string | null,
 };
 
-/**  Why an execution failed. */
+/**  Why a run failed. */
 export type ExecutionError = {
 	/**  The kind, as in the adapters' closed set. */
 	code: string,
 	/**  What happened. */
 	message: string,
-	/**  What to do about it. */
+	/**  Remedy. */
 	remedy: string,
 };
 
@@ -1996,11 +1996,11 @@ export type ExecutionId = string;
 
 /**  Where a subtask works. */
 export type ExecutionMode = 
-/**  In a worktree of its own. */
+/**  In its own worktree. */
 "independent" | 
 /**  In its parent's, in order. */
 "ordered_turn" | 
-/**  In a worktree of its own, as an entry of its parent's race; it is on no board. */
+/**  In its own worktree, as an entry of its parent's race; not shown on any board. */
 "race_entry";
 
 /**  A run by its id. */
@@ -2009,7 +2009,7 @@ export type ExecutionPath = {
 	execution_id: ExecutionId,
 };
 
-/**  What an agent was run for. */
+/**  Purpose of an agent's run. */
 export type ExecutionRole = 
 /**  To do the work. */
 "coder" | 
@@ -2020,9 +2020,9 @@ export type ExecutionRole =
 /**  To draft a fix. */
 "drafter";
 
-/**  Where an execution is. */
+/**  State of a run. */
 export type ExecutionStatus = 
-/**  Recorded, its process not yet up. */
+/**  Recorded; its process has not started yet. */
 "starting" | 
 /**  Its process runs. */
 "running" | 
@@ -2053,27 +2053,27 @@ export type FileChange = {
 	added: number,
 	/**  Removed lines; 0 for binaries. */
 	removed: number,
-	/**  Holds something that is not text. */
+	/**  Contains data that is not text. */
 	binary: boolean,
 	/**  Made by a program: `linguist-generated` attribute or a lock file's name. */
 	generated: boolean,
-	/**  git does not know the file yet. */
+	/**  git does not track the file yet. */
 	untracked: boolean,
-	/**  Bytes before; `None` when it was not there or was not looked at. */
+	/**  Size before, in bytes; `None` when the file did not exist or was not read. */
 	old_size: number | null,
-	/**  Bytes after; `None` when it is gone or was not looked at. */
+	/**  Size after, in bytes; `None` when the file is gone or was not read. */
 	new_size: number | null,
-	/**  git's name for the content before; `None` when it was not there. */
+	/**  git's object id of the content before; `None` when the file did not exist. */
 	old_blob?: string | null,
-	/**  git's name for the content after; `None` when it is gone, or lies in the worktree and nobody named it yet. */
+	/**  git's object id of the content after; `None` when it is gone, or only in the worktree and not hashed yet. */
 	new_blob?: string | null,
 };
 
-/**  How a file differs from its earlier self. */
+/**  How a file changed. */
 export type FileChangeKind = 
-/**  Was not there before; includes untracked files. */
+/**  Did not exist before; includes untracked files. */
 "added" | 
-/**  Is not there any more. */
+/**  Does not exist any more. */
 "deleted" | 
 /**  Same path and type, other content. */
 "modified" | 
@@ -2086,7 +2086,7 @@ export type FileChangeKind =
 /**  Same content, other permission bits. */
 "mode_changed";
 
-/**  Whether a file is there. */
+/**  Whether a file exists. */
 export type FileCheck = {
 	/**  Whether it is. */
 	passed: boolean,
@@ -2105,11 +2105,11 @@ export type FileDiff = {
 	 *  its ranges those of the whole hunk.
 	 */
 	hunks: Hunk[],
-	/**  Too large to be shown unasked; `hunks` is empty then. */
+	/**  Too large to be shown by default; `hunks` is then empty. */
 	too_large: boolean,
 	/**  Some text was not UTF-8 and is shown with replacement characters. */
 	lossy: boolean,
-	/**  Row to ask for next, when there are more. */
+	/**  Row to request next, if there are more. */
 	next_start: number | null,
 	/**  Rows (lines of all hunks, without headers) in all pages. */
 	total_rows: number,
@@ -2123,11 +2123,11 @@ export type FilePreview = {
 	size: number | null,
 	/**  Files of more bytes are not shown. */
 	max_size: number,
-	/**  `image/png`, ...; what the content says it is. */
+	/**  Media type detected from the content, such as `image/png`. */
 	media_type: string | null,
-	/**  Pixels across, where the head of the file tells. */
+	/**  Width in pixels, if the header of the file has it. */
 	width: number | null,
-	/**  Pixels down, where the head of the file tells. */
+	/**  Height in pixels, if the header of the file has it. */
 	height: number | null,
 	/**  The content in base64, when it is a picture that is shown. */
 	data: string | null,
@@ -2145,7 +2145,7 @@ export type FindTask = {
 export type Finding = {
 	/**  Where, as `states[2].gate_config.reject_target`; empty for the whole text. */
 	path: string,
-	/**  What, and what would be right. */
+	/**  The problem, and what would be correct. */
 	message: string,
 };
 
@@ -2153,7 +2153,7 @@ export type Finding = {
 export type FixAuthor = {
 	/**  The agent. */
 	agent: AgentId,
-	/**  Its model, as far as that is known. */
+	/**  Its model, if known. */
 	model: string | null,
 };
 
@@ -2169,9 +2169,9 @@ export type FixDraft = {
 	agentId: AgentId,
 	/**  The entry of the task's race whose work it is drafted on; null for the task's own work. */
 	strategy: string | null,
-	/**  The file that the check complained about. */
+	/**  The file that the check's errors name. */
 	file: string,
-	/**  The commit that was judged. */
+	/**  The commit that was reviewed. */
 	baseCommit: string,
 	/**  What failed. */
 	gate: FixGate,
@@ -2195,7 +2195,7 @@ export type FixGate = {
 	command: string,
 	/**  Null when a signal or its time limit ended it. */
 	exitCode: number | null,
-	/**  What it complained about, sorted. */
+	/**  Its error messages, sorted. */
 	failureIds: string[],
 };
 
@@ -2231,7 +2231,7 @@ export type FixProposal = {
 	gate: FixGate,
 	/**  Who drafted it. */
 	author: FixAuthor,
-	/**  What drafting it cost in micro-dollars; null when nobody knows. */
+	/**  Cost of drafting it in micro-dollars; null if unknown. */
 	costMicroUsd: number | null,
 	/**  Where it is. */
 	status: FixStatus,
@@ -2239,31 +2239,31 @@ export type FixProposal = {
 	createdAt: string,
 	/**  The commit that it was applied as. */
 	appliedCommit: string | null,
-	/**  The failing step with it. */
+	/**  Result of the failed step with it. */
 	verification: FixVerification | null,
-	/**  Why it is where it is, when that is not plain. */
+	/**  Reason for its state, if there is one. */
 	reason: string | null,
 	/**  Who decided that. */
 	decidedBy: string | null,
 	/**  The reviewer who asked for it while at work on the task: it is applied if they send the work back. */
 	wantedBy: string | null,
-	/**  When it came to be there. */
+	/**  When it entered its state. */
 	updatedAt: string,
 	/**  What it changes. */
 	patch: string,
 };
 
-/**  Where a proposal is. */
+/**  State of a drafted fix. */
 export type FixStatus = 
-/**  It waits for somebody's word. */
+/**  It waits for a decision. */
 "drafted" | 
-/**  It is in the task's branch, and the failing step is to be run again. */
+/**  It is in the task's branch, and the failed step reruns next. */
 "applied" | 
-/**  The step passes with it. */
+/**  The step passed with it. */
 "verified" | 
-/**  It was taken out again. */
+/**  It was rolled back. */
 "rolled_back" | 
-/**  Somebody did not want it. */
+/**  It was rejected. */
 "rejected" | 
 /**  It no longer applies: its file changed, or the work that it was drafted on is none of the task's. */
 "superseded";
@@ -2274,17 +2274,17 @@ export type FixVerification = {
 	passed: boolean,
 	/**  Its exit code. */
 	exitCode: number | null,
-	/**  Whether its time ran out. */
+	/**  Whether it timed out. */
 	timedOut: boolean,
 	/**  How long it took, in milliseconds. */
 	durationMs: number | null,
-	/**  Where its output is. */
+	/**  Log with its output. */
 	logId: string,
 	/**  When it ended. */
 	at: string,
 };
 
-/**  What was drafted for a task, oldest first. */
+/**  Fixes drafted for a task, oldest first. */
 export type Fixes = {
 	/**  The proposals. */
 	proposals: FixProposal[],
@@ -2312,7 +2312,7 @@ export type FolderListing = {
 	is_repository: boolean,
 	/**  The folders in it, by name. */
 	folders: FolderEntry[],
-	/**  Whether there are more than are listed. */
+	/**  Whether there are more folders than listed. */
 	truncated: boolean,
 };
 
@@ -2327,7 +2327,7 @@ export type FollowUp = {
 	/**  Ids of attached files to send. */
 	attachments?: AttachmentId[] | null,
 	/**
-	 *  Whether to deliver the message to the running agent at once, if its program supports that. Otherwise the
+	 *  Whether to deliver the message to the running agent immediately, if its program supports that. Otherwise the
 	 *  message is delivered after the run.
 	 */
 	at_once?: boolean | null,
@@ -2337,13 +2337,13 @@ export type FollowUp = {
 
 /**  How a gate decides. */
 export type GateConfig = {
-	/**  Where a rejection sends the task. */
+	/**  State that a rejection moves the task to. */
 	reject_target?: string | null,
-	/**  How many rejections are retried by themselves. */
+	/**  Number of rejections that are retried automatically. */
 	max_rejections?: number | null,
-	/**  Whether a person must decide whatever a reviewer says. */
+	/**  Whether a person must decide in addition to any reviewer. */
 	requires_user_approval?: UserApproval,
-	/**  Whether the gate is passed when nobody holds its role. */
+	/**  Whether the gate passes when its role is unassigned. */
 	optional_when_unassigned?: boolean,
 	/**  Text of the approving button. */
 	approve_label?: string | null,
@@ -2351,7 +2351,7 @@ export type GateConfig = {
 	reject_label?: string | null,
 };
 
-/**  A gate that did not let the work through. */
+/**  A gate that rejected the work. */
 export type GateFailure = {
 	/**  The gate: the command of a check, `auditor`, or `person`. */
 	gate: string,
@@ -2359,9 +2359,9 @@ export type GateFailure = {
 	attempt: number,
 	/**  Whose attempt, when it was an entry of a race. */
 	strategy: string | null,
-	/**  How it failed, in a sentence without its point. */
+	/**  How it failed, one sentence without a full stop. */
 	what: string,
-	/**  The first complaint in its output, else its last line. */
+	/**  The first error in its output, otherwise its last line. */
 	line: string | null,
 	/**  When. */
 	at: string,
@@ -2373,7 +2373,7 @@ export type GateResult =
 "passed" | 
 /**  One failed. */
 "failed" | 
-/**  Its time ran out before they passed. */
+/**  It timed out before they passed. */
 "timed_out" | 
 /**  They never ran. */
 "not_run";
@@ -2391,9 +2391,9 @@ export type Hook = {
 	action: Action,
 	/**  Its parameters. */
 	params?: unknown | null,
-	/**  Whose moves it answers to. */
+	/**  Moves that run it. */
 	applies_to?: Audience,
-	/**  What its failure does; `block` in guards and barriers, `log` elsewhere, when not said. */
+	/**  Effect of its failure; `block` in guards and barriers and `log` elsewhere when absent. */
 	on_failure?: OnFailure | null,
 };
 
@@ -2413,26 +2413,26 @@ export type HookStatus =
 "ok" | 
 /**  It failed. */
 "failed" | 
-/**  It ran out of time. */
+/**  It timed out. */
 "timed_out" | 
-/**  Nothing to do, or not for this event. */
+/**  Nothing to do, or not applicable to this event. */
 "skipped" | 
 /**  Forge ended, or the task was moved, while it ran; it is not run again. */
 "interrupted";
 
-/**  What a test of a hook showed. Nothing was moved and no agent was started. */
+/**  Result of a hook test. No task was moved and no agent was started. */
 export type HookTest = {
 	/**  How it ended. */
 	status: HookStatus,
 	/**  The script's exit code, when it exited. */
 	exit_code: number | null,
-	/**  What it printed, head and tail. */
+	/**  Output, head and tail. */
 	stdout: string,
-	/**  What it printed as errors, head and tail. */
+	/**  Standard error, head and tail. */
 	stderr: string,
 	/**  How long it took, in milliseconds. */
 	duration_ms: number | null,
-	/**  Whether it ran out of time. */
+	/**  Whether it timed out. */
 	timed_out: boolean,
 	/**  Where it ran. */
 	working_dir: string,
@@ -2446,44 +2446,44 @@ export type HookTest = {
 	error: string | null,
 };
 
-/**  What runs around a state, by phase. */
+/**  Actions of a state, by phase. */
 export type Hooks = {
 	/**  Guards, before anything is written. */
 	before_exit?: Hook[],
 	/**  After the move is recorded. */
 	on_exit?: Hook[],
-	/**  The barrier: before anybody is dispatched. */
+	/**  The barrier: before an agent starts. */
 	before_enter?: Hook[],
 	/**  Dispatch. */
 	on_enter?: Hook[],
-	/**  May send the task on. */
+	/**  May move the task to another state. */
 	after_enter?: Hook[],
 };
 
 /**  One check of the head commit: a commit status, a check run, a job or a pipeline. */
 export type HostCheck = {
-	/**  What the host calls it. */
+	/**  Its name on the code host. */
 	name: string,
-	/**  What became of it. */
+	/**  Its status. */
 	status: HostCheckStatus,
-	/**  Where a person can read more. */
+	/**  Address with more details. */
 	url: string | null,
-	/**  What it says about itself in a line. */
+	/**  Its description, one line. */
 	summary: string | null,
 };
 
-/**  What became of one check that the host knows of. */
+/**  State of a check on the code host. */
 export type HostCheckStatus = 
 /**  It waits or runs. */
 "pending" | 
 /**  It passed. */
 "passed" | 
-/**  It failed, was cancelled or ran out of time. */
+/**  It failed, was cancelled or timed out. */
 "failed" | 
-/**  It did not run, or its result does not count. */
+/**  It did not run, or its result is ignored. */
 "skipped";
 
-/**  Something that a person or a program wrote on the pull request. */
+/**  A comment by a person or a program on the pull request. */
 export type HostComment = {
 	/**  Unique within the pull request; stays the same. */
 	id: string,
@@ -2491,19 +2491,19 @@ export type HostComment = {
 	author: string,
 	/**  Markdown as written; empty when a verdict came without words. */
 	body: string,
-	/**  What was decided by it, when it is a review. */
+	/**  Its decision, if it is a review. */
 	verdict: HostVerdict | null,
-	/**  The file it speaks of. */
+	/**  The file that it refers to. */
 	path: string | null,
 	/**  The line of the file's new side, from 1; the old side's when only that exists. */
 	line: number | null,
-	/**  Where a person can read it. */
+	/**  Its address for people. */
 	url: string | null,
 	/**  When it was written. */
 	at: string,
 };
 
-/**  Which repository at which host a project's pull requests go to. */
+/**  The code host and repository for a project's pull requests. */
 export type HostConfig = {
 	/**  The software the host runs. */
 	kind: HostKind,
@@ -2526,12 +2526,12 @@ export type HostKind =
 "github" | 
 /**  Gitea or Forgejo. */
 "gitea" | 
-/**  gitlab.com or a GitLab of one's own. */
+/**  gitlab.com or a self-hosted GitLab. */
 "gitlab";
 
 /**  Whether a project's code host can be used. */
 export type HostStanding = {
-	/**  Which repository at which host: as configured, else as the git remotes say. */
+	/**  Code host and repository: as configured, otherwise from the git remotes. */
 	host: HostConfig | null,
 	/**  Whether that is configured, not guessed. */
 	configured: boolean,
@@ -2539,13 +2539,13 @@ export type HostStanding = {
 	token: string | null,
 	/**  Whether the host answered with that token. */
 	reachable: boolean,
-	/**  What is in the way. */
+	/**  The obstacle. */
 	problem: string | null,
-	/**  What to do about it. */
+	/**  Remedy. */
 	remedy: string | null,
 };
 
-/**  What a reviewer decided. */
+/**  A reviewer's decision. */
 export type HostVerdict = 
 /**  The work may be merged. */
 "approved" | 
@@ -2568,15 +2568,15 @@ export type Hunk = {
 	lines: DiffLine[],
 };
 
-/**  Settings that another tool's file in the repository asks for. */
+/**  Settings that a file of another tool in the repository contains. */
 export type ImportOffer = {
 	/**  The file. */
 	source: string,
 	/**  Files to copy. */
 	copy_files: CopyFile[],
-	/**  Set-up commands. */
+	/**  Setup commands. */
 	setup: string[],
-	/**  What has no equal here, in words. */
+	/**  Parts without an equivalent in Forge, as text. */
 	notes: string[],
 	/**  Why the file could not be read. */
 	error: string | null,
@@ -2590,33 +2590,33 @@ export type InnerLoop = {
 	competitive?: Competitive,
 	/**  Drafted fixes. */
 	autoFix?: AutoFix,
-	/**  Costs out of the ordinary. */
+	/**  Unusually high costs. */
 	costAnomaly?: CostAnomaly,
-	/**  Whether a review that gets nowhere blocks its task before the budget is spent. */
+	/**  Whether a review without progress blocks its task before the budget is used up. */
 	stopOnStagnation?: boolean,
 	/**  A retry's prompt starts with what failed. */
 	reflexion?: Switch,
 	/**  A finished task leaves a note of how it went. */
 	trajectory?: Switch,
-	/**  Lessons that people accepted are told to later tasks. */
+	/**  Later tasks receive the lessons that people accepted. */
 	knowledge?: Switch,
 	/**  A finished task leaves a record of its attempts. */
 	postmortem?: Switch,
-	/**  A project without checks is offered the ones its files imply. */
+	/**  Forge suggests checks for a project without any, based on its files. */
 	gateSuggestions?: Switch,
 };
 
-/**  The inner loop of a project with where each value comes from. */
+/**  The inner loop of a project, with the source of each value. */
 export type InnerLoopState = {
-	/**  What is in force. */
+	/**  The active values. */
 	config: InnerLoop,
-	/**  Where each value comes from, by its path (`competitive.maxParallel`). */
+	/**  Source of each value, by its path (`competitive.maxParallel`). */
 	sources: { [key in string]: ValueSource },
-	/**  What the repository says; null before it was read. */
+	/**  Values of the repository; null before it was read. */
 	repository: RepositoryConfig | null,
 };
 
-/**  What is kept of a module's attempts. */
+/**  Stored attempts of a module. */
 export type IterationState = {
 	/**  The module. */
 	moduleId: string,
@@ -2626,9 +2626,9 @@ export type IterationState = {
 	attempts?: Attempt[],
 	/**  What was checked last. */
 	input?: ValidateInput | null,
-	/**  What the latest attempt's checks found. */
+	/**  Results of the latest attempt's checks. */
 	results?: CheckResult[],
-	/**  Why what is kept cannot be read; null when it can. */
+	/**  Why the stored attempts cannot be read; null if they can. */
 	unreadable?: string | null,
 };
 
@@ -2684,30 +2684,30 @@ export type Layer = {
 	text: string,
 };
 
-/**  What a layer of a prompt is. */
+/**  Kind of a prompt's layer. */
 export type LayerKind = 
-/**  What the attempt before failed at. */
+/**  Failures of the previous attempt. */
 "reflexion" | 
-/**  What the agent's profile puts before every prompt. */
+/**  The prompt prefix of the agent's profile. */
 "profile" | 
-/**  What Forge does itself and the agent must not. */
+/**  Actions that Forge performs and the agent must not. */
 "rules" | 
 /**  The task. */
 "task" | 
 /**  Branch and target. */
 "place" | 
-/**  What must hold at the end: the checks. */
+/**  Acceptance criteria: the checks. */
 "acceptance" | 
-/**  The plan that was approved, or is being made. */
+/**  The plan that was approved or is being written. */
 "plan" | 
-/**  What the project has learned, with where it says so. */
+/**  Lessons of the project, with their sources. */
 "knowledge" | 
-/**  What happened so far, with evidence. */
+/**  Events so far, with evidence. */
 "history" | 
-/**  What this one run is about. */
+/**  The task of this run. */
 "now";
 
-/**  A task whose worktree is to go. */
+/**  A task whose worktree is to be removed or reset. */
 export type LeaveWorktree = {
 	/**  The task. */
 	task_id: TaskId,
@@ -2715,17 +2715,17 @@ export type LeaveWorktree = {
 	end_terminals?: boolean | null,
 };
 
-/**  Something that the project has learned. */
+/**  A lesson of the project. */
 export type Lesson = {
 	/**  Its file in the repository. */
 	path: string,
-	/**  Its heading, else the name of its file. */
+	/**  Its heading, otherwise the name of its file. */
 	title: string,
 	/**  Its first paragraph. */
 	summary: string,
-	/**  Files and folders that it is about. */
+	/**  Files and folders that it applies to. */
 	paths?: string[],
-	/**  The number of the task that taught it. */
+	/**  The number of the task that it came from. */
 	task?: number | null,
 };
 
@@ -2740,26 +2740,26 @@ export type LessonPath = {
 	lesson_id: LessonId,
 };
 
-/**  What became of a lesson. */
+/**  State of a lesson. */
 export type LessonStatus = 
 /**  It waits for a person. */
 "proposed" | 
-/**  The repository keeps it. */
+/**  It is in the repository. */
 "accepted" | 
-/**  A person did not want it. */
+/**  A person dismissed it. */
 "dismissed";
 
-/**  A lesson that the repository keeps, or one that was proposed. */
+/**  A lesson in the repository, or a proposed one. */
 export type LessonView = {
-	/**  Its identity as a proposal; null for a file that somebody wrote without Forge. */
+	/**  Its id as a proposal; null for a file that was written without Forge. */
 	id: LessonId | null,
-	/**  What became of it. */
+	/**  Its status. */
 	status: LessonStatus,
 	/**  What it is about. */
 	title: string,
-	/**  What was learned, Markdown. */
+	/**  Text of the lesson, Markdown. */
 	body: string,
-	/**  Files and folders that it is about. */
+	/**  Files and folders that it applies to. */
 	paths: string[],
 	/**  Its file in the repository; null until it is accepted. */
 	file: string | null,
@@ -2783,7 +2783,7 @@ export type LifecycleEvent =
 "before_work" | 
 /**  An agent was dispatched. */
 "on_work_start" | 
-/**  An active state is left for an open one, or an agent's run ends without leaving it. */
+/**  A task leaves an active state without being closed, or an agent's run ends without leaving the state. */
 "on_work_stop" | 
 /**  A task is done; its worktree is still there. */
 "on_task_done" | 
@@ -2803,7 +2803,7 @@ export type LifecycleHook =
 
 /**  A project's lifecycle hooks, by event. */
 export type LifecycleHooks = {
-	/**  A task is about to be worked on. */
+	/**  Work on a task is about to start. */
 	before_work?: LifecycleHook[],
 	/**  Its agent has been started. */
 	on_work_start?: LifecycleHook[],
@@ -2863,7 +2863,7 @@ export type ListCosts = {
 
 /**  A folder of the computer on which the engine runs. */
 export type ListFolders = {
-	/**  Its full path; where repositories of the user are likely when absent. */
+	/**  Its full path; a likely place of the user's repositories when absent. */
 	path?: string | null,
 };
 
@@ -2895,7 +2895,7 @@ export type ListTasks = {
 	cursor?: string | null,
 };
 
-/**  What an agent does for a task right now. */
+/**  Current activity of a task's agent. */
 export type LiveExecution = {
 	/**  Which run. */
 	execution_id: ExecutionId,
@@ -2903,7 +2903,7 @@ export type LiveExecution = {
 	agent_id: AgentId,
 	/**  As which role. */
 	role: string,
-	/**  What it is doing, in a few words. */
+	/**  Current activity, in a few words. */
 	activity: string,
 	/**  Since when it runs. */
 	started_at: string,
@@ -2952,14 +2952,14 @@ export type LogEvent = {
 	data: unknown,
 };
 
-/**  What a line of a log is about. */
+/**  Kind of a log entry. */
 export type LogEventKind = 
-/**  Somebody called. */
+/**  A call was made. */
 "tool_call" | 
-/**  The call came to a verdict. */
+/**  The call ended with a verdict. */
 "validate";
 
-/**  A stretch of a log of calls. */
+/**  A page of a log of calls. */
 export type LogEvents = {
 	/**  The events, oldest first. */
 	items: LogEvent[],
@@ -2981,7 +2981,7 @@ export type LogOf = {
 	cwd?: string | null,
 };
 
-/**  A stretch of a log, in order. */
+/**  A page of a log, in order. */
 export type LogPage = {
 	/**  The entries, by ascending `seq`. */
 	entries: LogEntry[],
@@ -2999,17 +2999,17 @@ export type LogText = {
 	text: string,
 };
 
-/**  What a part of the inner loop did last. */
+/**  Latest activity of a part of the inner loop. */
 export type LoopEffect = {
 	/**  When. */
 	at: string,
-	/**  About which task; null when about none, or one that is gone. */
+	/**  The task; null if there is none, or if it was deleted. */
 	task: LoopTask | null,
-	/**  What came of it, in a sentence without its point. */
+	/**  Its effect, one sentence without a full stop. */
 	effect: string,
 };
 
-/**  The task that something was done about. */
+/**  The task concerned. */
 export type LoopTask = {
 	/**  Identity. */
 	id: TaskId,
@@ -3023,13 +3023,13 @@ export type LoopTask = {
 export type Machine = {
 	/**  Identity. */
 	id: MachineId,
-	/**  What people call it; unique. */
+	/**  Display name; unique. */
 	name: string,
 	/**  How it is reached. */
 	kind: MachineKind,
-	/**  How `ssh` reaches it; of a machine of that kind alone. */
+	/**  How `ssh` reaches it; only for a machine of that kind. */
 	ssh?: SshConfig | null,
-	/**  How its containers are made; of a machine of that kind alone. */
+	/**  How its containers are created; only for a machine of that kind. */
 	container?: ContainerConfig | null,
 	/**  What its jobs ask for; of a machine of that kind alone. */
 	slurm?: SlurmConfig | null,
@@ -3046,19 +3046,19 @@ export type Machine = {
 	caps: MachineCaps,
 	/**  What may run there on one day. */
 	quota?: MachineQuota,
-	/**  While true, nothing new starts on it. */
+	/**  While true, no new runs start on it. */
 	draining: boolean,
-	/**  When it was made. */
+	/**  When it was created. */
 	created_at: string,
 	/**  When it last changed. */
 	updated_at: string,
 	/**  Whether there is a connection. */
 	contact: MachineContact,
-	/**  Since when that is so. */
+	/**  Start of this state. */
 	contact_since: string | null,
 	/**  Why it is not reachable. */
 	contact_error: MachineFault | null,
-	/**  Runs of agents that are open there. */
+	/**  Open runs of agents there. */
 	runs: number,
 	/**  Tasks whose worktree is there. */
 	tasks: number,
@@ -3066,36 +3066,36 @@ export type Machine = {
 
 /**  What may run on a machine at once. */
 export type MachineCaps = {
-	/**  Runs of agents; without limit when absent. */
+	/**  Runs of agents; no limit when absent. */
 	runs?: number | null,
 };
 
-/**  What a machine is to a task. */
+/**  Whether a machine fits a task. */
 export type MachineChoice = {
 	/**  The machine. */
 	machine_id: MachineId,
-	/**  What people call it. */
+	/**  Display name. */
 	name: string,
-	/**  Whether the task could run there now. */
+	/**  Whether the task can run there now. */
 	fits: boolean,
-	/**  Why, or why not, in a sentence. */
+	/**  Why or why not, one sentence. */
 	reason: string,
 };
 
-/**  What is known of a machine. */
+/**  A machine. */
 export type MachineContact = 
 /**  There is a connection. */
 "live" | 
-/**  There was one, or one was tried, and it failed. */
+/**  The connection failed. */
 "unreachable" | 
-/**  Nothing was asked of it since this engine started. */
+/**  Not contacted since this engine started. */
 "unknown";
 
-/**  Why something does not work with a machine. */
+/**  Why something failed on a machine. */
 export type MachineFault = {
 	/**  What happened. */
 	message: string,
-	/**  What to do about it. */
+	/**  Remedy. */
 	remedy: string,
 };
 
@@ -3121,7 +3121,7 @@ export type MachinePath = {
 
 /**  What may run on a machine on one day, which begins at midnight where the engine is. */
 export type MachineQuota = {
-	/**  Runs of agents that begin on a day; without limit when absent. */
+	/**  Runs of agents that begin on a day; no limit when absent. */
 	runs_per_day?: number | null,
 	/**
 	 *  What the runs of a day may have cost, in micro-dollars, before the next one waits for the following day;
@@ -3140,13 +3140,13 @@ export type MachineTest = {
 
 /**  One step of a test of a machine. */
 export type MachineTestStep = {
-	/**  What was looked at. */
+	/**  What was checked. */
 	name: string,
-	/**  Whether it is as it must be. */
+	/**  Whether it passed. */
 	ok: boolean,
 	/**  What was found. */
 	message: string,
-	/**  What to do about it. */
+	/**  Remedy. */
 	remedy: string | null,
 };
 
@@ -3169,26 +3169,26 @@ export type McpClient =
 
 /**  Forge's own tools for the agents that it starts. */
 export type McpSettings = {
-	/**  Whether they get them, by a token of their own for their task and its parts, good while the run lasts. */
+	/**  Whether agents get them, with a token for their task and its subtasks that is valid during the run. */
 	inject?: boolean,
 };
 
-/**  How a client talks to Forge. */
+/**  How a client connects to Forge. */
 export type McpTransport = 
-/**  It starts `forge mcp` and talks to it by its pipes. Needs no token, and no Forge that runs. */
+/**  It starts `forge mcp` and uses its standard input and output. Needs neither a token nor a running Forge. */
 "stdio" | 
-/**  It asks the Forge that runs, with the token. */
+/**  It connects to the running Forge, with the token. */
 "http";
 
-/**  How an attempt compares with those before it. */
+/**  How an attempt compares with the earlier ones. */
 export type Measures = {
-	/**  Whether it gets nowhere. */
+	/**  Whether it makes no progress. */
 	stagnant: boolean,
-	/**  What the score gained per attempt over the latest four; null before the third. */
+	/**  Gain of the score per attempt over the latest four; null before the third. */
 	velocity: number | null,
-	/**  Whether it fails as one of the four before the last did. */
+	/**  Whether it fails like one of the four attempts before the previous one. */
 	oscillating: boolean,
-	/**  Whether it fails exactly as the last did. */
+	/**  Whether it fails exactly like the previous one. */
 	sameAsPrev: boolean,
 	/**  What to do next. */
 	recommendation: Recommendation,
@@ -3206,19 +3206,19 @@ export type Merge = {
 	strategy: MergeStrategy,
 	/**  The task branch's commit. */
 	source_commit: string,
-	/**  The commit that the target was, or is to be, moved to. */
+	/**  The commit that the target was or will be moved to. */
 	merge_commit: string | null,
-	/**  Where the target was. */
+	/**  Commit of the target before the merge. */
 	target_before: string | null,
 	/**  Where it is. */
 	status: MergeStatus,
-	/**  Why it ended so. */
+	/**  Reason for its result. */
 	reason: string | null,
 	/**  When it began. */
 	created_at: string,
 };
 
-/**  How work is merged. What a task leaves out, its project decides. */
+/**  How work is merged. Fields that a task leaves out are taken from its project. */
 export type MergeConfig = {
 	/**  The branch to merge into; the project's default branch when absent. */
 	target_branch?: string | null,
@@ -3231,7 +3231,7 @@ export type MergeConfig = {
 /**  One attempt at merging a task's branch. */
 export type MergeId = string;
 
-/**  A task that is merged into a target now, or stands in line for it. */
+/**  A task that is merging into a target, or queued for it. */
 export type MergeQueueEntry = {
 	/**  The task. */
 	task_id: TaskId,
@@ -3241,7 +3241,7 @@ export type MergeQueueEntry = {
 	title: string,
 	/**  The branch to merge into. */
 	target: string,
-	/**  Its place: 0 is merged now. */
+	/**  Position in the queue; 0 is merging now. */
 	place: number,
 	/**  What it waits for. */
 	waiting: Waiting | null,
@@ -3249,29 +3249,29 @@ export type MergeQueueEntry = {
 	since: string,
 };
 
-/**  Where a merge is. */
+/**  State of a merge. */
 export type MergeStatus = 
 /**  The commit is made; the target is about to move. */
 "intended" | 
-/**  The target holds it. */
+/**  The target contains it. */
 "landed" | 
 /**  There was nothing to merge. */
 "nothing" | 
-/**  It needs a hand. */
+/**  It needs help. */
 "conflict" | 
 /**  It was given up. */
 "failed";
 
 /**  How a task's branch becomes part of the target. */
 export type MergeStrategy = 
-/**  What `git merge` does: fast-forward when possible, else a merge commit. */
+/**  Like `git merge`: fast-forward when possible, otherwise a merge commit. */
 "merge" | 
 /**  One commit with everything. */
 "squash" | 
 /**  The branch's commits, one by one, on top of the target. */
 "rebase";
 
-/**  Whether head and base go together. */
+/**  Whether the head can be merged into the base. */
 export type Mergeable = 
 /**  They do. */
 "yes" | 
@@ -3290,15 +3290,15 @@ export type Meta = {
 	git_version: string,
 };
 
-/**  What a model costs, in micro-dollars per million tokens. */
+/**  Prices of a model, in micro-dollars per million tokens. */
 export type ModelPrice = {
-	/**  Input that no cache serves. */
+	/**  Input not served from a cache. */
 	input: number | null,
-	/**  Input read from a cache; as other input when absent. */
+	/**  Input read from a cache; same as other input when absent. */
 	cache_read?: number | null,
-	/**  Input written to a cache; as other input when absent. */
+	/**  Input written to a cache; same as other input when absent. */
 	cache_write?: number | null,
-	/**  Output, reasoning included. */
+	/**  Output, including reasoning. */
 	output: number | null,
 };
 
@@ -3325,7 +3325,7 @@ export type MoveTask = {
 	end_terminals?: boolean | null,
 };
 
-/**  The states to which a person may move a task. */
+/**  The states to which a person can move a task. */
 export type Moves = {
 	/**  The state. */
 	from: string,
@@ -3333,13 +3333,13 @@ export type Moves = {
 	to: string[],
 };
 
-/**  A comment that is to be made. */
+/**  A comment to create. */
 export type NewComment = {
 	/**  The file, from the root of the repository. */
 	path: string,
 	/**  Which version of it. */
 	side?: DiffSide,
-	/**  The first line, from 1; null for the file as a whole. */
+	/**  The first line, from 1; null for the whole file. */
 	line?: number | null,
 	/**  The last line; the first when absent. */
 	last_line?: number | null,
@@ -3365,14 +3365,14 @@ export type Notification = {
 	body: string,
 	/**  Whether it has been seen. */
 	read: boolean,
-	/**  When it was made. */
+	/**  When it was created. */
 	created_at: string,
 };
 
 /**  One in-app notification. */
 export type NotificationId = string;
 
-/**  Why a person is told. */
+/**  Why a person is notified. */
 export type NotificationKind = 
 /**  A task is blocked. */
 "blocked" | 
@@ -3419,26 +3419,26 @@ export type NotificationSettings = {
 export type Offer = {
 	/**  What it does. */
 	verb: Verb,
-	/**  Text of its button. */
+	/**  Label of its button. */
 	label: string,
-	/**  Fields it needs. */
+	/**  Fields that it requires. */
 	fields: string[],
-	/**  What it is good for here. */
+	/**  Its effect here. */
 	why: string,
 };
 
-/**  What a failing action does. */
+/**  Effect of a failed action. */
 export type OnFailure = 
 /**  Stops the move, or keeps the task behind the barrier. */
 "block" | 
-/**  Is recorded and the rest goes on. */
+/**  Is recorded, and the rest continues. */
 "log" | 
-/**  Sends the task to this state. */
+/**  Moves the task to this state. */
 { cascade: string };
 
-/**  What becomes of a call that needs a worktree which somebody else changes now. */
+/**  How a call behaves when it needs a worktree that is in use. */
 export type OnLock = 
-/**  It waits, in order. */
+/**  It waits in the queue. */
 "wait" | 
 /**  It is refused with `workspace_locked`. */
 "reject";
@@ -3457,7 +3457,7 @@ export type OpenTerminal = {
 export type OrphanFolder = {
 	/**  Its path. */
 	path: string,
-	/**  The project whose folder it lies in, when that is known. */
+	/**  The project whose folder contains it, if known. */
 	project_id: ProjectId | null,
 	/**  Its size on disk in bytes. */
 	bytes: number | null,
@@ -3467,7 +3467,7 @@ export type OrphanFolder = {
 	branch: string | null,
 	/**  Commits of it that the default branch lacks. */
 	unmerged_commits: number,
-	/**  Files that are not committed. */
+	/**  Uncommitted files. */
 	uncommitted: number,
 	/**  Whether it can become the worktree of a new task. */
 	adoptable: boolean,
@@ -3483,7 +3483,7 @@ export type OrphanPath = {
 export type Page<T> = {
 	/**  The items. */
 	items: T[],
-	/**  Where the next page begins; null when this is the last. */
+	/**  Cursor of the next page; null on the last page. */
 	next_cursor: string | null,
 };
 
@@ -3495,26 +3495,26 @@ export type PatchSettings = {
 
 /**  Where the files of a task are on another machine. */
 export type PlaceThere = {
-	/**  What the machine is called. */
+	/**  Name of the machine. */
 	machine: string,
 	/**
 	 *  Where `ssh` leads to it: an alias or a name, with user and port where the machine has them; none for a
 	 *  container, which no editor or terminal of this computer reaches by ssh.
 	 */
 	destination: string | null,
-	/**  Absolute path there; none while the machine does not answer. */
+	/**  Absolute path there; none while the machine does not respond. */
 	path: string | null,
 };
 
 /**  Whether an agent starts on a task. */
 export type PlacementVerdict = 
-/**  An agent is at work on it, or is about to be. */
+/**  An agent is working on it, or is about to start. */
 "at_work" | 
 /**  An agent would start now. */
 "starts" | 
 /**  It would wait. */
 "waits" | 
-/**  Nothing of it would run. */
+/**  Nothing of it would start. */
 "rests";
 
 /**  A task's plan. */
@@ -3557,17 +3557,17 @@ export type Postmortem = {
 	at: string,
 	/**  The attempts, oldest first. */
 	attempts: PostmortemAttempt[],
-	/**  The gates, by when they were first asked. */
+	/**  The gates, in the order of their first use. */
 	gates: PostmortemGate[],
-	/**  What failed before anything else; null when nothing did. */
+	/**  The first failure; null if nothing failed. */
 	first_failure: GateFailure | null,
 	/**  The entries of its races. */
 	entries: PostmortemEntry[],
-	/**  Runs of agents, those of entries included. */
+	/**  Runs of agents, including race entries. */
 	runs: number,
-	/**  What all of them used and cost. */
+	/**  Usage and cost of all of them. */
 	usage: Usage,
-	/**  How long agents worked altogether, in milliseconds. */
+	/**  Total agent time, in milliseconds. */
 	agent_ms: number | null,
 	/**  From the first run to now, in milliseconds; null when nothing ran. */
 	wall_ms: number | null,
@@ -3581,17 +3581,17 @@ export type PostmortemAttempt = {
 	state: string,
 	/**  Where it is. */
 	status: ReviewStatus,
-	/**  What failed; null when nothing did. */
+	/**  The failure; null if nothing failed. */
 	failed: GateFailure | null,
-	/**  The commit that was judged. */
+	/**  The commit that was reviewed. */
 	commit: string | null,
-	/**  How long judging took, in milliseconds. */
+	/**  Review time, in milliseconds. */
 	judged_ms: number | null,
-	/**  How long agents had worked on it since the attempt before, in milliseconds. */
+	/**  Agent time since the previous attempt, in milliseconds. */
 	agent_ms: number | null,
 	/**  In how many runs. */
 	runs: number,
-	/**  What those cost as far as is known, in micro-dollars; null when nothing is. */
+	/**  Known cost of those runs, in micro-dollars; null if there is none. */
 	cost_micro_usd: number | null,
 	/**  When it began. */
 	started_at: string,
@@ -3599,7 +3599,7 @@ export type PostmortemAttempt = {
 
 /**  Why a postmortem was written. */
 export type PostmortemCause = 
-/**  A gate failed, and no small local fix was to be drafted. */
+/**  A gate failed, and no small fix could be drafted. */
 "gate_failed" | 
 /**  The task is closed. */
 "task_closed";
@@ -3614,15 +3614,15 @@ export type PostmortemEntry = {
 	status: RaceEntryStatus,
 	/**  How its checks ended. */
 	gate: GateResult,
-	/**  What failed; null when nothing did. */
+	/**  The failure; null if nothing failed. */
 	failed: GateFailure | null,
 	/**  How long it took, in milliseconds. */
 	duration_ms: number | null,
-	/**  What it cost, in micro-dollars; null when nobody knows. */
+	/**  Cost in micro-dollars; null if unknown. */
 	cost_micro_usd: number | null,
 };
 
-/**  What one gate said over all attempts. */
+/**  Results of one gate over all attempts. */
 export type PostmortemGate = {
 	/**  The gate: the command of a check, `auditor`, or `person`. */
 	gate: string,
@@ -3630,7 +3630,7 @@ export type PostmortemGate = {
 	passed: number,
 	/**  How often it failed. */
 	failed: number,
-	/**  Whether it said different things of the same commit, or changed its mind more than once. */
+	/**  Whether its results for the same commit differed, or changed more than once. */
 	flapping: boolean,
 };
 
@@ -3646,19 +3646,19 @@ export type Preset = {
 	workflow: Workflow,
 };
 
-/**  What one side of a changed file is, as far as it can be shown as a picture. */
+/**  One side of a changed file, as an image if possible. */
 export type PreviewKind = 
-/**  A picture, and here it is. */
+/**  An image, included here. */
 "image" | 
 /**  The file is not on this side. */
 "absent" | 
-/**  More bytes than are shown. */
+/**  Too large to be shown. */
 "too_large" | 
-/**  A picture of more pixels than are shown. */
+/**  An image with too many pixels to be shown. */
 "too_many_pixels" | 
-/**  Git LFS keeps the content elsewhere; in the repository lies a pointer to it. */
+/**  The content is in Git LFS; the repository has a pointer to it. */
 "lfs_pointer" | 
-/**  A file that is no picture, a symbolic link or a submodule. */
+/**  Not an image: another file, a symbolic link or a submodule. */
 "other";
 
 /**  A program to detect, by a profile that need not be saved. */
@@ -3673,19 +3673,19 @@ export type ProbeAgent = {
 export type Project = {
 	/**  Identity. */
 	id: ProjectId,
-	/**  What people call it; unique. */
+	/**  Display name; unique. */
 	name: string,
 	/**  Absolute path of the repository's main work tree. */
 	repo_path: string,
-	/**  Where work is merged to unless a task says otherwise. */
+	/**  Default target branch of tasks. */
 	default_branch: string,
 	/**  How finished work reaches the target branch. */
 	work_mode: WorkMode,
-	/**  While true, nothing new starts in it. */
+	/**  While true, no new runs start in it. */
 	paused: boolean,
-	/**  Rises with every change. */
+	/**  Increases with every change. */
 	version: number,
-	/**  When it was made. */
+	/**  When it was created. */
 	created_at: string,
 	/**  When it last changed. */
 	updated_at: string,
@@ -3703,9 +3703,9 @@ export type ProjectDisk = {
 	slots: number,
 	/**  Bytes of those. */
 	slots_bytes: number | null,
-	/**  Bytes above which the person is warned. */
+	/**  Size in bytes above which Forge warns. */
 	cap_bytes: number | null,
-	/**  Whether they are exceeded. */
+	/**  Whether the warning limit is exceeded. */
 	over: boolean,
 };
 
@@ -3720,17 +3720,17 @@ export type ProjectPath = {
 
 /**  The settings of a project, complete. */
 export type ProjectSettings = {
-	/**  Whether a gate without reviewer passes by itself when its checks do. */
+	/**  Whether a gate without a reviewer passes automatically when its checks do. */
 	auto_approve?: boolean,
-	/**  Whether tasks that have an agent are started by themselves. */
+	/**  Whether tasks with an agent start automatically. */
 	auto_start?: boolean,
-	/**  How many agents may run at once. */
+	/**  Maximum number of concurrent agents. */
 	max_concurrent?: number,
 	/**  The program and arguments that run a shell line. */
 	shell?: string[],
-	/**  When the profile of a login shell is run. */
+	/**  When the profile of the login shell runs. */
 	shell_mode?: ShellMode,
-	/**  What programs inherit of the user's environment. */
+	/**  Which variables of the user's environment programs inherit. */
 	environment?: EnvironmentSettings,
 	/**  How programs are confined. */
 	sandbox?: SandboxSettings,
@@ -3739,41 +3739,41 @@ export type ProjectSettings = {
 	 *  otherwise.
 	 */
 	machines?: string[],
-	/**  Regular expressions of what is taken out of logs, prompts, events and exports as secrets are. */
+	/**  Regular expressions; matches are redacted in logs, prompts, events and exports, like secrets. */
 	redact?: string[],
 	/**  Checks. */
 	review_config?: ReviewConfig,
 	/**  Merging. */
 	merge_config?: MergeConfig,
-	/**  Where pull requests go; what the git remote says when absent. */
+	/**  Code host for pull requests; taken from the git remote when absent. */
 	code_host?: HostConfig | null,
-	/**  Files that git does not track and a new worktree gets from the user's checkout. */
+	/**  Untracked files that a new worktree gets from the user's checkout. */
 	copy_files?: CopyFile[],
-	/**  Commands that make a new worktree ready. */
+	/**  Commands that set up a new worktree. */
 	setup?: string[],
-	/**  What runs around the work on tasks. */
+	/**  Hooks around the work on tasks. */
 	lifecycle_hooks?: LifecycleHooks,
-	/**  Commands that are started in a task's worktree so that its work can be tried; `.forge.json` may name more. */
+	/**  Commands that run in a task's worktree to try its work; `.forge.json` can define more. */
 	services?: ServiceDefinition[],
-	/**  What becomes of finished worktrees. */
+	/**  How finished worktrees are treated. */
 	workspace_reuse?: WorkspaceReuse,
 	/**  How many finished worktrees are kept for reuse. */
 	workspace_pool_size?: number,
-	/**  Disk space of all worktrees above which the person is warned, in mebibytes; no warning when absent. */
+	/**  Disk usage of all worktrees above which Forge warns, in mebibytes; no warning when absent. */
 	workspace_disk_cap_mib?: number | null,
 	/**  Whether a task's branch is deleted once the target contains it. */
 	delete_merged_branches?: boolean,
 	/**  Where the workflow is defined. */
 	workflow_source?: WorkflowSource,
-	/**  Who Forge's commits are by; the user's own git identity when absent. */
+	/**  Author of Forge's commits; the user's own git identity when absent. */
 	author?: Author | null,
 	/**  Native notifications. */
 	notifications?: NotificationSettings,
-	/**  What runs may cost. */
+	/**  Limits of cost. */
 	cost_limits?: CostLimits,
 	/**  Forge's own tools for the agents that it starts. */
 	mcp?: McpSettings,
-	/**  Prices of models by their names, instead of those that Forge knows. */
+	/**  Prices of models by name, replacing Forge's built-in prices. */
 	model_prices?: { [key in string]: ModelPrice },
 	/**  Races, drafted fixes, cost anomalies and what runs teach; `.forge.json` may set what this leaves out. */
 	innerLoop?: InnerLoop,
@@ -3799,17 +3799,17 @@ export type ProposeLesson = {
 	paths?: string[] | null,
 };
 
-/**  A pull request with everything that was said and checked. */
+/**  A pull request with its comments and checks. */
 export type PullRequest = {
 	/**  Its number within the repository. */
 	number: number,
-	/**  Where a person can read it. */
+	/**  Its address for people. */
 	url: string,
-	/**  Title, without the mark that some hosts put before a draft's. */
+	/**  Title, without the draft prefix of some hosts. */
 	title: string,
 	/**  Where it is. */
 	state: PullRequestState,
-	/**  Whether it is not yet meant to be merged. */
+	/**  Whether it is a draft. */
 	draft: boolean,
 	/**  The branch with the work. */
 	head: string,
@@ -3817,15 +3817,15 @@ export type PullRequest = {
 	base: string,
 	/**  The newest commit of the head that the host knows. */
 	head_commit: string,
-	/**  The commit by which the work came into the base; only when merged. */
+	/**  The commit that brought the work into the base; only when merged. */
 	merge_commit: string | null,
-	/**  Whether head and base go together. */
+	/**  Whether the head can be merged into the base. */
 	mergeable: Mergeable,
 	/**  Checks of the head commit, by name. */
 	checks: HostCheck[],
 	/**  What was written, oldest first. */
 	comments: HostComment[],
-	/**  What the host did not let us read. */
+	/**  Parts that could not be read from the code host. */
 	unread: Unread[],
 	/**  When it last changed at the host. */
 	updated_at: string,
@@ -3841,13 +3841,13 @@ export type PullRequestAnswer = {
 export type PullRequestLink = {
 	/**  Its number within the repository. */
 	number: number,
-	/**  Where a person can read it. */
+	/**  Its address for people. */
 	url: string,
 	/**  Where it is. */
 	state: PullRequestState,
 };
 
-/**  Where a pull request is. */
+/**  State of a pull request. */
 export type PullRequestState = 
 /**  It waits for a decision. */
 "open" | 
@@ -3898,35 +3898,35 @@ export type Race = {
 	base_commit: string,
 	/**  Whether scores count. */
 	reviewer_enabled: boolean,
-	/**  How many entries run at once. */
+	/**  Maximum number of concurrent entries. */
 	max_parallel: number,
 	/**  How long an entry may take, in seconds. */
 	timeout_sec: number,
 	/**  Whether a person chooses the winner. */
 	human_crown: boolean,
-	/**  Whether a name decides where nothing else tells the entries apart; else a person chooses then, too. */
+	/**  Whether the name breaks ties; otherwise a person chooses. */
 	name_decides: boolean,
-	/**  How many days the losers are kept. */
+	/**  Number of days that the losers are kept. */
 	keep_losers_days: number,
 	/**  The entries, by name. */
 	entries: RaceEntry[],
-	/**  Whom the rules elect; null while they do not, or when nobody passed. */
+	/**  The suggested winner; null before there is one, or if no entry passed. */
 	elected: string | null,
-	/**  The rule that left one, or `person` once a person chose; null before there is an election. */
+	/**  The rule that left one entry, or `person` if a person chose; null before the election. */
 	decidedBy: ElectionRule | null,
 	/**  The rules that were applied, in order. */
 	trail: ElectionStep[],
-	/**  Whose work is the task's, or is to be; null while a person has to choose without any evidence. */
+	/**  Entry whose work the task uses or will use; null while a person must choose without any evidence. */
 	winner: string | null,
 	/**  The person who chose the winner; null when the rules did. */
 	crowned_by: string | null,
-	/**  Why the winner's work is not the task's yet, when that failed. */
+	/**  Why the winner's work could not be applied to the task. */
 	error: string | null,
 	/**  When it began. */
 	started_at: string,
 	/**  When it ended. */
 	finished_at: string | null,
-	/**  When the losers' branches go. */
+	/**  When the losers' branches are deleted. */
 	losers_until: string | null,
 };
 
@@ -3936,11 +3936,11 @@ export type RaceBadge = {
 	number: number,
 	/**  Where it is. */
 	status: RaceStatus,
-	/**  How many entries there are. */
+	/**  Number of entries. */
 	entries: number,
-	/**  How many of them are over. */
+	/**  Number of finished entries. */
 	over: number,
-	/**  Whose work is the task's, or is to be. */
+	/**  Entry whose work the task uses or will use. */
 	winner: string | null,
 };
 
@@ -3950,33 +3950,33 @@ export type RaceEntry = {
 	strategy: string,
 	/**  The agent. */
 	agent_id: AgentId,
-	/**  The model that is asked for; null for the agent's. */
+	/**  The requested model; null for the agent's. */
 	model: string | null,
-	/**  How hard it thinks; null for the agent's. */
+	/**  Effort; null for the agent's. */
 	effort: string | null,
-	/**  What its agent is told beyond the task. */
+	/**  Extra instructions for its agent. */
 	prompt_suffix: string | null,
-	/**  The task that it is worked on as; its runs, reviews and changes are asked for by this. */
+	/**  The task of the entry; use it to read its runs, reviews and changes. */
 	task_id: TaskId,
 	/**  Where it is. */
 	status: RaceEntryStatus,
-	/**  Why it is over, when that was not its own end. */
+	/**  Why it ended, if it did not exit on its own. */
 	reason: string | null,
 	/**  How its checks ended. */
 	gate: GateResult,
-	/**  How many checks there were to run; null when that is not known. */
+	/**  Number of checks; null if unknown. */
 	checks: number | null,
-	/**  What the reviewer gave it, 0 to 100. */
+	/**  The reviewer's score, 0 to 100. */
 	score: number | null,
-	/**  What its runs cost so far, in micro-dollars; null when nobody knows. */
+	/**  Cost of its runs so far, in micro-dollars; null if unknown. */
 	cost_micro_usd: number | null,
 	/**  How long it took, in milliseconds. */
 	duration_ms: number | null,
-	/**  How much it changes. */
+	/**  Size of its changes. */
 	diff_stat: DiffStat | null,
 	/**  Its last commit. */
 	commit: string | null,
-	/**  The branch that keeps its work, while that is kept. */
+	/**  The branch with its work, while it is kept. */
 	branch: string | null,
 	/**  When it began. */
 	started_at: string | null,
@@ -3984,39 +3984,39 @@ export type RaceEntry = {
 	finished_at: string | null,
 };
 
-/**  Where an entry is. */
+/**  State of an entry. */
 export type RaceEntryStatus = 
-/**  It waits for its turn. */
+/**  It waits in the queue. */
 "queued" | 
-/**  It runs, is checked or judged. */
+/**  It is running, or being checked or scored. */
 "running" | 
-/**  It did all that it does. */
+/**  It finished. */
 "finished" | 
-/**  It could not do all that it does. */
+/**  It failed to finish. */
 "failed" | 
-/**  Its time ran out. */
+/**  It timed out. */
 "timed_out" | 
-/**  The race was given up. */
+/**  The race was cancelled. */
 "cancelled";
 
-/**  What a race is likely to cost. */
+/**  Expected cost of a race. */
 export type RaceEstimate = {
 	/**  Each entry. */
 	entries: EntryEstimate[],
-	/**  All together, in micro-dollars; null when one of them is unknown. */
+	/**  Total in micro-dollars; null if one cost is unknown. */
 	total_micro_usd: number | null,
 };
 
 /**  One race between agents. */
 export type RaceId = string;
 
-/**  Where a race is. */
+/**  State of a race. */
 export type RaceStatus = 
-/**  Entries run, or wait for their turn. */
+/**  Entries are running or queued. */
 "running" | 
 /**  The rules were applied, and a person has to choose. */
 "awaiting_crown" | 
-/**  There is a winner whose work is not the task's yet. */
+/**  There is a winner whose work is not applied to the task yet. */
 "decided" | 
 /**  The winner's commits are the task's branch. */
 "promoted" | 
@@ -4123,7 +4123,7 @@ export type ReadTaskLog = {
 	limit?: number | null,
 };
 
-/**  Where to read on in a terminal. */
+/**  Where to continue reading a terminal. */
 export type ReadTerminal = {
 	/**  The terminal. */
 	terminal_id: TerminalId,
@@ -4131,17 +4131,17 @@ export type ReadTerminal = {
 	from?: number | null,
 	/**  `generation` of the last answer. */
 	generation?: string | null,
-	/**  How many milliseconds to wait for output where there is none yet, at most 30000; 20000 when absent. */
+	/**  Milliseconds to wait for output if there is none yet, at most 30000; 20000 when absent. */
 	wait_ms?: number | null,
 };
 
 /**  What to do next. */
 export type Recommendation = 
-/**  It is good: go on. */
+/**  Passed: continue. */
 "PROCEED" | 
-/**  Mend it and try again. */
+/**  Fix it and try again. */
 "RETRY" | 
-/**  Trying again gets nowhere: ask somebody else. */
+/**  Retrying makes no progress: ask somebody else. */
 "ESCALATE";
 
 /**  A machine was removed. */
@@ -4154,11 +4154,11 @@ export type RemovedMachine = {
 
 /**  What `.forge.json` of the default branch says, as last read. */
 export type RepositoryConfig = {
-	/**  The commit whose file is in force; null when no commit had one. */
+	/**  The commit whose file is active; null when no commit had one. */
 	commit: string | null,
-	/**  The commit that was last looked at. */
+	/**  The commit that was checked last. */
 	looked_at: string,
-	/**  What is wrong with the file there, which is then not in force. */
+	/**  Problems of the file there, which is then not active. */
 	findings: Finding[],
 	/**  Its inner loop. */
 	inner_loop: unknown,
@@ -4166,23 +4166,23 @@ export type RepositoryConfig = {
 	services?: ServiceDefinition[],
 };
 
-/**  How a repository differs from what was accepted of it, in what decides which programs git runs. */
+/**  Differences from the accepted configuration, in the files that determine which programs git runs. */
 export type RepositoryDifference = {
-	/**  Names what is shown: accepting it accepts nothing else. */
+	/**  Identifies the differences shown: accepting it accepts nothing else. */
 	digest: string,
-	/**  What differs, by path. */
+	/**  The differences, by path. */
 	files: RepositoryFileChange[],
 };
 
-/**  One file of a repository that is not as accepted. */
+/**  A file of a repository that differs from the accepted one. */
 export type RepositoryFileChange = {
 	/**  From the repository's git directory; absolute when it lies elsewhere. */
 	path: string,
-	/**  Lines that went and came. */
+	/**  Removed and added lines. */
 	diff: string,
 };
 
-/**  Whether a repository's git configuration is as accepted. */
+/**  Whether a repository's git configuration matches the accepted one. */
 export type RepositoryState = {
 	/**  The difference; null if there is none, or if no agent has run there. */
 	difference: RepositoryDifference | null,
@@ -4208,13 +4208,13 @@ export type RestoreBackup = {
 
 /**  How long old data is kept. */
 export type Retention = {
-	/**  Days that logs of a closed task are kept; 0 keeps them for ever. */
+	/**  Days that logs of a closed task are kept; 0 keeps them forever. */
 	logs_days?: number,
-	/**  Days that events are kept; 0 keeps as many as the limit of their number allows. */
+	/**  Days that events are kept; 0 keeps as many as the maximum number allows. */
 	events_days?: number,
 };
 
-/**  What a person says to a deletion of more than half of something. */
+/**  A person's answer to a deletion of more than half of something. */
 export type RetentionAnswer = 
 /**  It is done. */
 "delete" | 
@@ -4223,21 +4223,21 @@ export type RetentionAnswer =
 
 /**  A deletion of more than half of something, which waits for a person. */
 export type RetentionQuestion = {
-	/**  What is to be deleted: `logs`, `events`, or `backups:PROJECT`. */
+	/**  What to delete: `logs`, `events`, or `backups:PROJECT`. */
 	kind: string,
-	/**  How many of them. */
+	/**  Number of them. */
 	doomed: number,
 	/**  Of how many. */
 	total: number,
-	/**  They were made up to this time. */
+	/**  They were created up to this time. */
 	until: string,
-	/**  Since when it waits. */
+	/**  Start of the wait. */
 	asked_at: string,
-	/**  What a person said; null while nobody has. */
+	/**  A person's answer; null while there is none. */
 	answer: RetentionAnswer | null,
 };
 
-/**  Limits of automatic retries; what is absent keeps its default. */
+/**  Limits of automatic retries; absent fields keep their defaults. */
 export type RetryBudgets = {
 	/**  Rejections in review. */
 	review?: number | null,
@@ -4259,23 +4259,23 @@ export type Review = {
 	state: string,
 	/**  Where it is. */
 	status: ReviewStatus,
-	/**  What it decided. */
+	/**  Its decision. */
 	verdict: Verdict | null,
 	/**  The checks. */
 	steps: ReviewStep[],
-	/**  What the auditor said, each of its runs. */
+	/**  Results of the reviewer's runs. */
 	audits: AuditReport[],
 	/**  The end of the text of the last of them, as of when the review was read; null when none ended. */
 	report?: string | null,
-	/**  What that one gives the work, 0 to 100. */
+	/**  Its score of the work, 0 to 100. */
 	score?: number | null,
-	/**  What that one found. */
+	/**  Its findings. */
 	findings?: AuditFinding[],
-	/**  The run whose work is judged; null when nobody ran. */
+	/**  The run whose work is reviewed; null when there was no run. */
 	work_execution_id: ExecutionId | null,
 	/**  A remark: `no checks configured`, `no changes`, ... */
 	note: string | null,
-	/**  Why it was decided as it was, in the decider's words. */
+	/**  Reason for the decision, in the decider's words. */
 	reason: string | null,
 	/**  Who decided. */
 	decided_by: string | null,
@@ -4284,9 +4284,9 @@ export type Review = {
 	 *  undecided, and when it checked nothing.
 	 */
 	measures: Measures | null,
-	/**  Where the branch had left the target then. */
+	/**  Where the branch left the target at that time. */
 	base_commit: string | null,
-	/**  The commit that was looked at. */
+	/**  The commit that was checked. */
 	reviewed_commit: string | null,
 	/**  When it began. */
 	started_at: string,
@@ -4300,32 +4300,32 @@ export type ReviewBadge = {
 	attempt_number: number,
 	/**  Where it is. */
 	status: ReviewStatus,
-	/**  What it decided. */
+	/**  Its decision. */
 	verdict: Verdict | null,
-	/**  The commit that it is about; null before any work was committed. */
+	/**  The reviewed commit; null before any work was committed. */
 	reviewed_commit: string | null,
 };
 
-/**  Checks of a project or a task. What a task leaves out, its project decides. */
+/**  Checks of a project or a task. Fields that a task leaves out are taken from its project. */
 export type ReviewConfig = {
 	/**  Shell commands, run in order; an empty list switches the project's off. */
 	ci_steps?: string[] | null,
-	/**  Longest time of one, in seconds. */
+	/**  Time limit of each, in seconds. */
 	ci_timeout_seconds?: number | null,
-	/**  Commits what a check changes instead of failing it. */
+	/**  Commits changes made by a check instead of failing it. */
 	allow_changes?: boolean | null,
-	/**  Takes the earlier pass of a check on the very same files instead of running it again. */
+	/**  Reuses an earlier pass of a check on identical files instead of running it again. */
 	reuse_passes?: boolean | null,
-	/**  What is checked besides, once the commands pass; one without any check switches the project's off. */
+	/**  Validation after the commands pass; one without any check turns the project's off. */
 	validate?: ValidateGate | null,
-	/**  What the auditor is asked to look at besides. */
+	/**  Additional instructions for the reviewer. */
 	review_prompt?: string | null,
 };
 
 /**  One attempt at passing a gate with checks. */
 export type ReviewId = string;
 
-/**  Where a review is. */
+/**  State of a review. */
 export type ReviewStatus = 
 /**  Checks or a reviewer run. */
 "running" | 
@@ -4344,13 +4344,13 @@ export type ReviewStep = {
 	index: number,
 	/**  The command. */
 	command: string,
-	/**  Null while it runs, or when a signal ended it. */
+	/**  Null while it runs, or if a signal ended it. */
 	exit_code: number | null,
 	/**  The signal that ended it. */
 	signal: number | null,
-	/**  Whether its time ran out. */
+	/**  Whether it timed out. */
 	timed_out: boolean,
-	/**  Whether it is over. */
+	/**  Whether it has ended. */
 	finished: boolean,
 	/**  How long it took, in milliseconds. */
 	duration_ms: number | null,
@@ -4360,16 +4360,16 @@ export type ReviewStep = {
 	stderr_tail: string,
 	/**  Whether an earlier pass on the same tree was used. */
 	cached: boolean,
-	/**  Tracked files it changed, which fails it. */
+	/**  Tracked files that it changed, which fails it. */
 	changed_files: string[],
-	/**  Where its whole output is. */
+	/**  Log with its full output. */
 	log_id: string,
 	/**
 	 *  What it complained about in all of its output, as it is compared with other attempts; absent when it
 	 *  passed.
 	 */
 	diagnoses?: string | null,
-	/**  What was found, check by check, where this is the gate `validate`; else null. */
+	/**  Results of the checks if this is the gate `validate`, otherwise null. */
 	validate?: ValidateReport | null,
 };
 
@@ -4389,19 +4389,19 @@ export type RoleHolder = {
 	id: AgentId | null,
 };
 
-/**  Something that runs. */
+/**  A running program. */
 export type RunInfo = {
-	/**  The mark that its processes carry; unique. */
+	/**  The marker of its processes; unique. */
 	id: string,
 	/**  What it is. */
 	kind: RunKind,
-	/**  The project, when it is a task's. */
+	/**  The project, if it belongs to a task. */
 	project_id: ProjectId | null,
 	/**  The task. */
 	task_id: TaskId | null,
 	/**  The task's number. */
 	task_number: number | null,
-	/**  What the task is called. */
+	/**  Title of the task. */
 	task_title: string | null,
 	/**  The execution, for an agent. */
 	execution_id: ExecutionId | null,
@@ -4409,7 +4409,7 @@ export type RunInfo = {
 	agent_id: AgentId | null,
 	/**  The machine that it runs on; none for this computer. The processes of other machines are not seen. */
 	machine_id: MachineId | null,
-	/**  What it is doing, in one line. */
+	/**  Current activity, one line. */
 	activity: string,
 	/**  When it began. */
 	started_at: string,
@@ -4417,18 +4417,18 @@ export type RunInfo = {
 	processes: RunProcess[],
 };
 
-/**  What a run is. */
+/**  Kind of a run. */
 export type RunKind = 
 /**  An agent. */
 "agent" | 
-/**  A check, a set-up command, a hook or another script of a task. */
+/**  A check, a setup command, a hook or another script of a task. */
 "script";
 
 /**  One process of a run. */
 export type RunProcess = {
 	/**  Process number. */
 	pid: number,
-	/**  The process that started it, when that is one of the run's. */
+	/**  The process that started it, if that belongs to the run. */
 	parent: number | null,
 	/**  Its program and arguments, at most 200 characters. */
 	command: string,
@@ -4440,13 +4440,13 @@ export type RunProcess = {
 	started_at: string,
 };
 
-/**  What a person said to an agent, as people are shown it. */
+/**  A person's message to an agent, as shown to people. */
 export type SaidMessage = {
-	/**  The words; empty when comments or files say it all. */
+	/**  The text; may be empty when comments or files were sent. */
 	text: string,
-	/**  How many comments on the diff went with it. */
+	/**  Number of diff comments sent with it. */
 	comments: number,
-	/**  The names of the files that went with it. */
+	/**  Names of the files sent with it. */
 	files: string[],
 };
 
@@ -4454,47 +4454,47 @@ export type SaidMessage = {
 export type SandboxMode = 
 /**  Not at all. */
 "off" | 
-/**  They write in the task's folder, caches and temporary files, and read all but what is hidden. */
+/**  Programs can write the task's folder, caches and temporary files, and read everything that is not hidden. */
 "files" | 
-/**  Besides, they connect by TCP to listed ports alone. */
+/**  Also limits TCP connections to the listed ports. */
 "files_and_network";
 
-/**  What a run's sandbox came to. */
+/**  Result of a run's sandbox. */
 export type SandboxReport = {
-	/**  What was asked for. */
+	/**  What was requested. */
 	mode: SandboxMode,
-	/**  What became of it. */
+	/**  Its status. */
 	state: SandboxState,
-	/**  How many refusals its programs printed. */
+	/**  Number of refusals that its programs printed. */
 	refused: number,
-	/**  What was refused, where they printed it; the first 20. */
+	/**  The first 20 refusals that programs printed. */
 	paths: string[],
-	/**  Refs under which changes are kept that the run made to refs that are not its own. */
+	/**  Refs that keep the run's changes to other refs than its own. */
 	kept_refs: string[],
 };
 
-/**  How programs of a project's tasks are confined: agents, checks, hooks and set-up commands. */
+/**  How programs of a project's tasks are confined: agents, checks, hooks and setup commands. */
 export type SandboxSettings = {
-	/**  How far; an agent may say otherwise for its own runs. */
+	/**  Sandbox mode; an agent can override it for its own runs. */
 	mode?: SandboxMode,
-	/**  Files and folders besides the usual ones that they may write; absolute, or in the home folder with `~/`. */
+	/**  Additional writable files and folders; absolute, or in the home folder with `~/`. */
 	write?: string[],
 	/**
 	 *  Files and folders that they cannot read; absolute, or in the home folder with `~/`. Forge's own data always
 	 *  is one.
 	 */
 	hide?: string[],
-	/**  TCP ports that they may connect to, where the network is confined, too. */
+	/**  TCP ports that programs may connect to, if the network is confined. */
 	ports?: number[],
 };
 
-/**  What became of the sandbox that was asked for. */
+/**  Result of the requested sandbox. */
 export type SandboxState = 
-/**  The kernel keeps the program to it. */
+/**  The kernel enforces it. */
 "enforced" | 
-/**  The kernel keeps files, but has no rules for the network. */
+/**  The kernel enforces the rules for files, but has none for the network. */
 "files_only" | 
-/**  The agent program confines its commands by itself, and cannot be confined as a whole. */
+/**  The agent program confines its own commands, and cannot be confined as a whole. */
 "own" | 
 /**  This kernel has no Landlock: the program was not confined. */
 "missing";
@@ -4510,7 +4510,7 @@ export type Scope =
 /**  Changes since the last review. */
 "since_review";
 
-/**  What a line of the scoreboard is for. */
+/**  Grouping of the scoreboard. */
 export type ScoreGroup = 
 /**  An agent. */
 "agent" | 
@@ -4525,27 +4525,27 @@ export type ScoreRow = {
 	who: Scored,
 	/**  Pieces of work: tasks, and entries of races. */
 	tasks: number,
-	/**  Those that passed their first review, of those that had one decided. */
+	/**  Tasks that passed their first review, of those with a decided one. */
 	passed_first: Share,
-	/**  Those that were merged, of those that are over. */
+	/**  Merged tasks, of the closed ones. */
 	merged: Share,
 	/**  Those that were blocked at least once. */
 	blocked: Share,
-	/**  How often a merged one was sent back or begun again, on average; null when fewer than 5 were merged. */
+	/**  Average number of rejections and restarts of a merged task; null if fewer than 5 were merged. */
 	retries_per_merged: number | null,
-	/**  How many passed a review, the first one or a later one. */
+	/**  Number of tasks that passed a review, the first one or a later one. */
 	passed: number,
 	/**  The median time from the first run to the review that passed, in milliseconds; null when fewer than 5 passed. */
 	median_ms: number | null,
 	/**  The time within which 9 of 10 passed, in milliseconds; null when fewer than 5 passed. */
 	p90_ms: number | null,
-	/**  What all runs cost, in micro-dollars: of losers, retries and reviewers, too. Without those of unknown cost. */
+	/**  Cost of all runs in micro-dollars, including losers, retries and reviewers, excluding runs of unknown cost. */
 	cost_micro_usd: number,
 	/**  Runs. */
 	runs: number,
 	/**  Runs of unknown cost. */
 	unknown: number,
-	/**  That cost by merged piece of work, in micro-dollars; null when fewer than 5 were merged, or no cost is known. */
+	/**  Cost per merged task, in micro-dollars; null if fewer than 5 were merged, or no cost is known. */
 	cost_per_merged_micro_usd: number | null,
 	/**  Lines added by merged work. */
 	lines_added: number,
@@ -4553,19 +4553,19 @@ export type ScoreRow = {
 	lines_removed: number,
 };
 
-/**  What the work of agents came to. */
+/**  Results of agents. */
 export type Scoreboard = {
-	/**  What the lines are for. */
+	/**  Grouping of the lines. */
 	by: ScoreGroup,
 	/**  The lines, by agent, model and effort. */
 	rows: ScoreRow[],
-	/**  Who met whom in races that are over. */
+	/**  Pairwise results in finished races. */
 	duels: Duel[],
 };
 
-/**  What agents' work of a period came to. */
+/**  Results of agents in a period. */
 export type ScoreboardOf = {
-	/**  What a line is for; agents when absent. */
+	/**  What to group by; agents when absent. */
 	by?: ScoreGroup,
 	/**  Only this project. */
 	project?: ProjectId | null,
@@ -4581,9 +4581,9 @@ export type Scored = {
 	agent_id: AgentId,
 	/**  Its name. */
 	agent_name: string,
-	/**  The model that was used; null where lines are by agent, and when the program named none. */
+	/**  The model; null if lines are by agent, or if the program named none. */
 	model: string | null,
-	/**  The effort that was asked for; null where lines are not by effort, and when none was asked for. */
+	/**  The requested effort; null if lines are not by effort, or if none was requested. */
 	effort: string | null,
 };
 
@@ -4591,9 +4591,9 @@ export type Scored = {
 export type ScriptHook = {
 	/**  What is run. */
 	command: string,
-	/**  When it is ended, in seconds. */
+	/**  Time limit in seconds. */
 	timeout_seconds?: number,
-	/**  Whether its failure keeps the agent from being started; `before_work` only. */
+	/**  Whether its failure keeps the agent from starting; `before_work` only. */
 	blocking?: boolean,
 	/**  The exit codes that count as success. */
 	success_exit_codes?: number[],
@@ -4611,17 +4611,17 @@ export type SearchKnowledge = {
 	cursor?: string | null,
 };
 
-/**  Of files that programs on another machine work on: when they were as they are shown. */
+/**  State of files that programs on another machine are working on. */
 export type SeenThere = {
 	/**  The machine. */
 	machine_id: MachineId,
-	/**  What the machine is called. */
+	/**  Name of the machine. */
 	machine: string,
-	/**  When the files were so. */
+	/**  Time of the state shown. */
 	at: string,
-	/**  What stands there, as a name that changes with it; `None` when nothing came from the machine yet. */
+	/**  Version of the files there, changing with them; `None` when nothing came from the machine yet. */
 	snapshot: string | null,
-	/**  Why nothing newer is shown; `None` when what is shown is what stands there. */
+	/**  Why nothing newer is shown; `None` when the files shown are current. */
 	error: string | null,
 };
 
@@ -4649,60 +4649,60 @@ export type Service = {
 	task_number: number,
 	/**  The task's title. */
 	task_title: string,
-	/**  What the project calls it. */
+	/**  Name of the service. */
 	name: string,
 	/**  The shell command, as it was started. */
 	command: string,
-	/**  What became of it. */
+	/**  Its status. */
 	state: ServiceState,
-	/**  Why it is in this state, in a sentence; null while there is nothing to say. */
+	/**  Reason for its state, one sentence; null if there is none. */
 	reason: string | null,
-	/**  The port that it was given as `PORT`. */
+	/**  The port that it got as `PORT`. */
 	port: number,
-	/**  Where it answers while it runs. */
+	/**  Its address while it runs. */
 	url: string,
 	/**  Its log, among the logs of the task. */
 	log_id: string,
 	/**  Who started it. */
 	started_by: string,
-	/**  When it was asked for. */
+	/**  When it was requested. */
 	started_at: string,
 	/**  When it became ready; null before. */
 	ready_at: string | null,
 	/**  When it ended; null while it runs. */
 	ended_at: string | null,
-	/**  The exit code, when it ended by itself with one. */
+	/**  The exit code, if it exited with one. */
 	exit_code: number | null,
-	/**  After how many idle minutes it stops. */
+	/**  Idle minutes after which it stops. */
 	stop_after_minutes: number,
 };
 
-/**  A service that a project names. */
+/**  A service that a project defines. */
 export type ServiceDefinition = {
 	/**  Name; unique in the project. */
 	name: string,
-	/**  Shell command. `PORT` is the port to listen at. */
+	/**  Shell command. `PORT` is the port to listen on. */
 	command: string,
-	/**  Folder in the worktree in which it runs; the worktree itself when absent. */
+	/**  Folder in the worktree in which it runs; the worktree's root when absent. */
 	cwd?: string | null,
-	/**  Further environment variables. */
+	/**  Additional environment variables. */
 	env?: { [key in string]: string },
 	/**  When it counts as ready; as soon as its process runs when absent. */
 	ready?: ServiceReady | null,
-	/**  How many seconds it may take to become ready; 120 when absent. */
+	/**  Time limit for becoming ready, in seconds; 120 when absent. */
 	ready_within_seconds?: number | null,
 	/**  Path that is opened in the browser; `/` when absent. */
 	open?: string | null,
 	/**  When it starts. */
 	start?: ServiceStart,
-	/**  After how many idle minutes it stops; 60 when absent. */
+	/**  Idle minutes after which it stops; 60 when absent. */
 	stop_after_minutes?: number | null,
 };
 
 /**  One start of a service. */
 export type ServiceId = string;
 
-/**  A service that a file of the repository implies, offered to people. */
+/**  A suggested service, based on a file of the repository. */
 export type ServiceOffer = {
 	/**  What accepting it adds to the project's services. */
 	service: ServiceDefinition,
@@ -4712,9 +4712,9 @@ export type ServiceOffer = {
 
 /**  When a service counts as ready: exactly one of these. */
 export type ServiceReady = {
-	/**  A GET request to this path at its port is answered with a status from 200 to 399. */
+	/**  A GET request to this path on its port gets a status from 200 to 399. */
 	http?: string | null,
-	/**  It listens at its port. */
+	/**  It listens on its port. */
 	port?: boolean,
 	/**  A line of its output matches this regular expression. */
 	pattern?: string | null,
@@ -4724,27 +4724,27 @@ export type ServiceReady = {
 export type ServiceStart = 
 /**  When a person or an agent starts it. */
 "manual" | 
-/**  Besides, whenever a review of the task's work waits for a person. */
+/**  Also starts whenever a review of the task waits for a person. */
 "on_review";
 
-/**  What became of one start of a service. */
+/**  State of one start of a service. */
 export type ServiceState = 
-/**  Its process starts, and is not ready yet. */
+/**  Its process is running, but not ready yet. */
 "starting" | 
 /**  It runs and can be used. */
 "ready" | 
 /**  It could not be started, was not ready in time, or ended with an error. */
 "failed" | 
-/**  It was stopped, or ended by itself without an error. */
+/**  It was stopped, or exited without an error. */
 "stopped";
 
-/**  What session a move back to work starts the agent with. */
+/**  Session that the agent starts with after a move back to work. */
 export type SessionMode = 
 /**  A new one. */
 "new" | 
-/**  The last one, gone on with. */
+/**  Resume the last session. */
 "resume" | 
-/**  A copy of the last one. */
+/**  Fork the last session. */
 "fork";
 
 /**  Settings with their provenance. */
@@ -4755,16 +4755,16 @@ export type SettingsView = {
 	own: unknown,
 };
 
-/**  How much a finding matters. */
+/**  Severity of a finding. */
 export type Severity = 
-/**  The work cannot stay like this. */
+/**  The work must be changed. */
 "error" | 
-/**  It should be better. */
+/**  The work should be improved. */
 "warning" | 
-/**  Something to know. */
+/**  For information. */
 "info";
 
-/**  How many of how many, with the interval that holds the true share in 95 of 100 cases (Wilson's). */
+/**  A share with its count and 95 % interval (Wilson). */
 export type Share = {
 	/**  How many. */
 	count: number,
@@ -4778,7 +4778,7 @@ export type Share = {
 	high: number | null,
 };
 
-/**  When the login shell's profile is run. */
+/**  When the profile of the login shell runs. */
 export type ShellMode = 
 /**  Once; commands run in the environment that it leaves, in a shell that reads no profile. */
 "login_once" | 
@@ -4789,7 +4789,7 @@ export type ShellMode =
 export type SlurmConfig = {
 	/**  The partition; several are separated by commas. */
 	partition?: string | null,
-	/**  The account that is charged. */
+	/**  The account to charge. */
 	account?: string | null,
 	/**  The time limit of a job, in minutes. */
 	time_minutes?: number | null,
@@ -4811,9 +4811,9 @@ export type SshConfig = {
 	user?: string | null,
 	/**  The port; as ssh decides when absent. */
 	port?: number | null,
-	/**  The file of the key; as ssh decides when absent. */
+	/**  The key file; as ssh decides when absent. */
 	identity_file?: string | null,
-	/**  Options, as `ssh -o` takes them. */
+	/**  Options for `ssh -o`. */
 	options?: string[],
 };
 
@@ -4821,9 +4821,9 @@ export type SshConfig = {
 export type SshHost = {
 	/**  Its alias. */
 	alias: string,
-	/**  Where it leads, as ssh says: `user@host:port`. */
+	/**  Where it leads, as reported by ssh: `user@host:port`. */
 	target: string,
-	/**  The machine that it is already. */
+	/**  The machine that it was already added as. */
 	machine_id: MachineId | null,
 };
 
@@ -4831,7 +4831,7 @@ export type SshHost = {
 export type StartService = {
 	/**  The task in whose worktree it runs. */
 	task_id: TaskId,
-	/**  What the project calls it; the first that the project names when absent. */
+	/**  Name of the service; the project's first one when absent. */
 	name?: string | null,
 };
 
@@ -4849,23 +4849,23 @@ export type State = {
 	role?: string | null,
 	/**  How a gate decides. */
 	gate_config?: GateConfig | null,
-	/**  What becomes of the worktree when this state is entered. */
+	/**  How the worktree is treated when this state is entered. */
 	cleanup?: CleanupPolicy | null,
-	/**  What runs around entering and leaving. */
+	/**  Actions on entering and leaving. */
 	hooks?: Hooks,
-	/**  Declared moves, by trigger: `accept`, `reject`, `fail`, `retry` or a name of one's own. */
+	/**  Declared moves, by trigger: `accept`, `reject`, `fail`, `retry` or a custom name. */
 	triggers?: { [key in string]: Trigger },
-	/**  Numbers of its own. */
+	/**  Its own numbers. */
 	config?: StateConfig,
 };
 
-/**  Numbers of a state's own. */
+/**  Options of a state. */
 export type StateConfig = {
 	/**  Budgets that this state owns. */
 	retry_budgets?: RetryBudgets,
 };
 
-/**  What a state is for. */
+/**  Kind of a state. */
 export type StateKind = 
 /**  Parked ideas. */
 "backlog" | 
@@ -4873,7 +4873,7 @@ export type StateKind =
 "initial" | 
 /**  Somebody works. */
 "active" | 
-/**  Something must be decided before the task goes on. */
+/**  A decision is needed before the task continues. */
 "gate" | 
 /**  The task needs a person; exactly one. */
 "blocked" | 
@@ -4884,16 +4884,16 @@ export type StateKind =
 
 /**  How a step ended. */
 export type StepOutcome = 
-/**  It did what it is for. */
+/**  It succeeded. */
 "ok" | 
-/**  There was nothing to do, or no context to do it in. */
+/**  There was nothing to do, or it did not apply. */
 "skipped" | 
 /**  It failed. */
 "failed" | 
-/**  It sent the task on. */
+/**  It moved the task. */
 "cascade";
 
-/**  Where a step is. */
+/**  State of a step. */
 export type StepStatus = 
 /**  Still to run. */
 "pending" | 
@@ -4906,11 +4906,11 @@ export type StepStatus =
 export type StopService = {
 	/**  The task. */
 	task_id: TaskId,
-	/**  What the project calls it; all services of the task when absent. */
+	/**  Name of the service; all services of the task when absent. */
 	name?: string | null,
 };
 
-/**  Why the database takes no writes. */
+/**  Why the database refuses writes. */
 export type StorageProblem = {
 	/**  Kind of the problem. */
 	trouble: StorageTrouble,
@@ -4973,17 +4973,17 @@ export type StorageUsage = {
 	events: number,
 };
 
-/**  One way to go about a task in a race. */
+/**  One strategy for a task in a race. */
 export type Strategy = {
 	/**  Its name, unique in the race; it becomes part of a branch's name. */
 	name: string,
 	/**  Who works. */
 	agent_id: AgentId,
-	/**  With which model; the profile's when absent. */
+	/**  The model; the profile's when absent. */
 	model?: string | null,
-	/**  With which effort; the profile's when absent. */
+	/**  The effort; the profile's when absent. */
 	effort?: string | null,
-	/**  What is said to it besides the task. */
+	/**  Extra instructions besides the task. */
 	prompt_suffix?: string | null,
 };
 
@@ -4995,11 +4995,11 @@ export type Subsystem =
 "competitive" | 
 /**  Drafted fixes. */
 "auto_fix" | 
-/**  Costs out of the ordinary. */
+/**  Unusually high costs. */
 "cost_anomaly" | 
-/**  Measures of whether work gets anywhere. */
+/**  Measures of the progress of work. */
 "validate" | 
-/**  A retry is told what failed. */
+/**  A retry's prompt includes the failures. */
 "reflexion" | 
 /**  Notes of how tasks went. */
 "trajectory" | 
@@ -5020,15 +5020,15 @@ export type SubsystemStatus = {
 	enabled: boolean,
 	/**  Who says so. */
 	source: ValueSource,
-	/**  Whether what it does is recorded; without, `last` and `open` say nothing. */
+	/**  Whether its activity is recorded; if not, `last` and `open` have no meaning. */
 	recorded: boolean,
-	/**  What it did last; null when nothing yet. */
+	/**  Its latest activity; null if there is none yet. */
 	last: LoopEffect | null,
-	/**  How many things of it are open. */
+	/**  Number of its open items. */
 	open: number,
 };
 
-/**  How far a task's subtasks are. */
+/**  Progress of a task's subtasks. */
 export type SubtaskCounts = {
 	/**  Closed ones. */
 	closed: number,
@@ -5044,11 +5044,11 @@ export type Switch = {
 
 /**  Whether a file is well formed. */
 export type SyntaxCheck = {
-	/**  Whether it is; null when it was not read, being too large, say: then it counts neither way. */
+	/**  Whether it is well formed; null if it was not read, for example when too large; it then counts neither way. */
 	passed: boolean | null,
 	/**  Its path. */
 	file: string,
-	/**  Why not, or why it was not checked. */
+	/**  Why it is not well formed, or was not checked. */
 	error?: string | null,
 	/**  Where, from 1. */
 	line?: number | null,
@@ -5118,53 +5118,53 @@ export type Task = {
 	priority: number,
 	/**  Order in its column, ascending. */
 	position: number | null,
-	/**  Rises with every change; asked back when something is changed. */
+	/**  Increases with every change; required with changes. */
 	version: number,
-	/**  The task it is part of. */
+	/**  Its parent task. */
 	parent_id: TaskId | null,
-	/**  Where it works, when it is a part. */
+	/**  Where it works, if it is a subtask. */
 	execution_mode: ExecutionMode,
-	/**  Its turn among its parent's ordered parts. */
+	/**  Position among its parent's ordered subtasks. */
 	subtask_order: number | null,
-	/**  How its turn was committed, when it is an ordered part. */
+	/**  How its turn was committed, if it is an ordered subtask. */
 	commit_result: CommitResult | null,
-	/**  How far its own parts are. */
+	/**  Progress of its subtasks. */
 	subtasks: SubtaskCounts,
-	/**  What must be done before it. */
+	/**  Tasks that it depends on. */
 	depends_on: TaskId[],
-	/**  Those of them that are still open. */
+	/**  Dependencies that are still open. */
 	blocked_by: TaskId[],
-	/**  Who holds which role. */
+	/**  Holders of its roles. */
 	roles: { [key in string]: RoleHolder | null },
-	/**  Checks and reviewer, on top of the project's. */
+	/**  Check settings that override the project's. */
 	review_config: ReviewConfig | null,
-	/**  How it is merged, on top of the project's. */
+	/**  Merge settings that override the project's. */
 	merge_config: MergeConfig | null,
 	/**  Its own limits. */
 	task_state_config: TaskStateConfig | null,
-	/**  Its race, on top of the project's. */
+	/**  Race settings that override the project's. */
 	race: TaskRace | null,
 	/**  Labels that its machine must all have, none for this computer; null leaves them to its agent and project. */
 	machines: string[] | null,
-	/**  When its review last passed, while that stands. */
+	/**  When its review last passed, if that still applies. */
 	review_passed_at: string | null,
 	/**  What holds it at the entry of its state. */
 	entry_barrier: EntryBarrier | null,
 	/**  Why it needs a person. */
 	error_annotation: ErrorAnnotation | null,
-	/**  What it waits for, when it goes on by itself. */
+	/**  What it waits for before it continues automatically. */
 	waiting: Waiting | null,
-	/**  Whether a person asked that nothing be started. */
+	/**  Whether a person put it on hold. */
 	held: boolean,
-	/**  How it is, by `error_annotation`, `waiting`, `live` and a `review` that runs. */
+	/**  Its state, derived from `error_annotation`, `waiting`, `live` and a running `review`. */
 	health: TaskHealth,
-	/**  What a person can do now. */
+	/**  The actions available to a person now. */
 	offers: Offer[],
-	/**  What is left of the automatic retries. */
+	/**  Remaining automatic retries. */
 	budgets: Budgets,
 	/**  The latest workspace record. */
 	workspace: Workspace | null,
-	/**  What runs now. */
+	/**  Current runs. */
 	live: LiveExecution | null,
 	/**  The latest review. */
 	review: ReviewBadge | null,
@@ -5172,17 +5172,17 @@ export type Task = {
 	raced: RaceBadge | null,
 	/**  Its pull request, once there is one, as last seen. */
 	pull_request: PullRequestLink | null,
-	/**  How much its branch changes, as last measured. */
+	/**  Size of its branch's changes, as last measured. */
 	diff_stat: DiffStat | null,
 	/**  Commits of its branch that the target lacks, as last counted. */
 	unmerged_commits: number,
 	/**  Whether a person closed it without a merge. */
 	closed_unmerged: boolean,
-	/**  How its work differs from the reviewed commit, where that kept it from being approved. */
+	/**  How its work differs from the reviewed commit, if that prevented its approval. */
 	work_changed: WorkChanged | null,
-	/**  What its runs used and cost. */
+	/**  Usage and cost of its runs. */
 	usage: Usage,
-	/**  When it was made. */
+	/**  When it was created. */
 	created_at: string,
 	/**  When it last changed. */
 	updated_at: string,
@@ -5190,7 +5190,7 @@ export type Task = {
 	status_since: string,
 };
 
-/**  A task and the review that was entered, or decided. */
+/**  A task and the review that it entered, or that was decided. */
 export type TaskAndReview = {
 	/**  The task. */
 	task: Task,
@@ -5203,15 +5203,15 @@ export type TaskAndReview = {
 	notice: string | null,
 };
 
-/**  How a task is, in a word. */
+/**  State of a task, one word. */
 export type TaskHealth = 
-/**  Somebody works on it: an agent, or its checks. */
+/**  An agent or its checks are working on it. */
 "ok" | 
-/**  It waits, and goes on by itself. */
+/**  It waits, and continues automatically. */
 "waiting" | 
 /**  Something went wrong, and it needs a person. */
 "trouble" | 
-/**  Nothing happens: it was not begun, a person is to act, or it is over. */
+/**  Nothing is running: it has not started, waits for a person, or is closed. */
 "idle";
 
 /**  A task on a project's board. */
@@ -5231,13 +5231,13 @@ export type TaskPlacement = {
 	verdict: PlacementVerdict,
 	/**  The machine; null for this computer, and while it would run nowhere. */
 	machine_id: MachineId | null,
-	/**  What people call where it runs: the name of a machine, or `local`; null while it would run nowhere. */
+	/**  Name of the machine where it runs, or `local`; null while it would run nowhere. */
 	machine: string | null,
-	/**  Why, in a sentence. */
+	/**  Reason, one sentence. */
 	reason: string,
 	/**  What it would wait for. */
 	waiting: Waiting | null,
-	/**  Every machine, by name, with why it is taken or not. Empty when it runs on this computer. */
+	/**  Every machine, by name, with the reason for or against it. Empty if it runs on this computer. */
 	machines: MachineChoice[],
 };
 
@@ -5253,43 +5253,43 @@ export type TaskPullRequest = {
 	pushed_commit: string | null,
 	/**  The pull request; null while it is being made. */
 	pull_request: PullRequest | null,
-	/**  Comments that the agent was told, by their ids. */
+	/**  Ids of comments that were sent to the agent. */
 	told: string[],
-	/**  When the host was last asked with success. */
+	/**  When the host was last polled successfully. */
 	checked_at: string | null,
-	/**  When it is asked again. */
+	/**  When it is polled next. */
 	next_check_at: string | null,
-	/**  Why the last look failed. */
+	/**  Why the last poll failed. */
 	trouble: string | null,
-	/**  What to do about that. */
+	/**  Remedy. */
 	remedy: string | null,
 };
 
-/**  A task's own race: what is given replaces the project's. */
+/**  Race settings of a task; they override the project's. */
 export type TaskRace = {
-	/**  Whether the task is raced. */
+	/**  Whether the task has a race. */
 	enabled?: boolean,
 	/**  Who races. */
 	strategies?: Strategy[] | null,
-	/**  How many entries run at once. */
+	/**  Maximum number of concurrent entries. */
 	maxParallel?: number | null,
 	/**  How long an entry may take, in seconds. */
 	timeoutSec?: number | null,
 	/**  Whether a person chooses the winner. */
 	humanCrown?: boolean | null,
-	/**  Whether the first name wins where nothing else tells the entries apart. */
+	/**  Whether the first name breaks ties. */
 	nameDecides?: boolean | null,
 };
 
-/**  A service of a task: what the project names, and its latest start. */
+/**  A service of a task: its definition in the project, and its latest start. */
 export type TaskService = {
-	/**  What the project calls it. */
+	/**  Name of the service. */
 	name: string,
-	/**  The shell command that would be started now; null when the project does not name the service any more. */
+	/**  The current shell command; null if the project no longer has the service. */
 	command: string | null,
-	/**  When it starts; null when the project does not name the service any more. */
+	/**  When it starts; null if the project no longer has the service. */
 	start: ServiceStart | null,
-	/**  Its latest start in this task; null when it was never started. */
+	/**  Its latest start in this task; null if it was never started. */
 	last: Service | null,
 };
 
@@ -5315,34 +5315,34 @@ export type Terminal = {
 	opened_at: string,
 	/**  When it ended; null while it runs. */
 	ended_at: string | null,
-	/**  The exit code of its shell, when that ended by itself with one. */
+	/**  The exit code of its shell, if it exited with one. */
 	exit_code: number | null,
-	/**  Why it ended, in a sentence; null while it runs. */
+	/**  Why it ended, one sentence; null while it runs. */
 	reason: string | null,
 };
 
 /**  One terminal of a task. */
 export type TerminalId = string;
 
-/**  Something that a terminal printed. */
+/**  Output of a terminal. */
 export type TerminalOutput = {
 	/**
 	 *  Names the count that offsets belong to. Another one than before: what was read is to be forgotten, since
 	 *  everything that is kept is told again.
 	 */
 	generation: string,
-	/**  The offset of the first byte: a later one than was asked for where that is not kept any more. */
+	/**  The offset of the first byte; later than the requested one if that is no longer kept. */
 	from: number,
 	/**  The bytes, in Base64; empty when none came in time. */
 	bytes: string,
-	/**  The offset behind the last byte, from which to read on. */
+	/**  The offset after the last byte, from which to continue. */
 	next: number,
 	/**
 	 *  The offset behind all that it had printed: where whoever begins to read finds that which was printed before, and
 	 *  which the programs in it were answered already, at its end.
 	 */
 	end: number,
-	/**  Whether it has ended, and this was all. */
+	/**  Whether it has ended, and this was all of its output. */
 	ended: boolean,
 };
 
@@ -5350,7 +5350,7 @@ export type TerminalOutput = {
 export type TestHook = {
 	/**  The project. */
 	project_id: ProjectId,
-	/**  The task whose worktree and facts the hook gets; the repository when absent. */
+	/**  The task whose worktree and variables the hook uses; the repository when absent. */
 	task_id?: TaskId | null,
 	/**  The event. */
 	event: LifecycleEvent,
@@ -5362,13 +5362,13 @@ export type TestHook = {
 	log_id?: string | null,
 };
 
-/**  How a task went, in the words of who worked on it. */
+/**  An agent's note on how a task went. */
 export type Trajectory = {
 	/**  Markdown, at most 500 words. */
 	text: string,
 	/**  Whether there was more. */
 	is_cut: boolean,
-	/**  The run that said it. */
+	/**  The run that wrote it. */
 	execution_id: ExecutionId,
 	/**  Who. */
 	agent_id: AgentId,
@@ -5395,7 +5395,7 @@ export type Transition = {
 	reason: string | null,
 	/**  Whether it is a rejection that the review budget counts. */
 	rejection: boolean,
-	/**  What ran after it. */
+	/**  Steps that ran after it. */
 	steps: TransitionStep[],
 	/**  When. */
 	at: string,
@@ -5404,7 +5404,7 @@ export type Transition = {
 /**  One recorded move of a task. */
 export type TransitionId = string;
 
-/**  One step of a transition as people see it. */
+/**  One step of a transition, as shown to people. */
 export type TransitionStep = {
 	/**  The phase it belongs to. */
 	phase: string,
@@ -5418,9 +5418,9 @@ export type TransitionStep = {
 	reason: string | null,
 	/**  How long it took, in milliseconds. */
 	duration_ms: number | null,
-	/**  Where its output is. */
+	/**  Log with its output. */
 	log_id: string | null,
-	/**  The message that it passes on to the agent, as long as it waits. */
+	/**  The message that it sends to the agent, while it waits. */
 	message: SaidMessage | null,
 };
 
@@ -5449,9 +5449,9 @@ export type TransitionTask = {
 export type Trigger = {
 	/**  Where to. */
 	to: string,
-	/**  Text for the agent that is started there. */
+	/**  Text for the agent that starts there. */
 	prompt?: string | null,
-	/**  The session it is started with. */
+	/**  The session that it starts with. */
 	session?: SessionMode | null,
 };
 
@@ -5459,23 +5459,23 @@ export type Trigger = {
 export type TrustFile = {
 	/**  From the repository's root. */
 	path: string,
-	/**  The hash of its content, in hex; nothing for one that was removed. */
+	/**  The hash of its content, in hex; none if it was removed. */
 	sha256: string | null,
 	/**  Whether a person accepted this content. */
 	accepted: boolean,
-	/**  How it is to what a person accepted. */
+	/**  How it compares with the accepted content. */
 	state: TrustState,
-	/**  The commit that has it; nothing when it lies uncommitted in a worktree. */
+	/**  The commit that has it; none if it is uncommitted in a worktree. */
 	commit: string | null,
-	/**  The task whose branch or worktree has it; nothing for the branch that tasks start on. */
+	/**  The task whose branch or worktree has it; none for the branch that tasks start on. */
 	task_id: TaskId | null,
 	/**  The size of its content, in bytes. */
 	size: number,
-	/**  Its text, cut where it is long; nothing for other content. */
+	/**  Its text, truncated if long; none for other content. */
 	content: string | null,
-	/**  Whether the text is cut. */
+	/**  Whether the text is truncated. */
 	cut: boolean,
-	/**  Lines that went and came since the content that was accepted last; empty for a new file. */
+	/**  Removed and added lines since the content that was accepted last; empty for a new file. */
 	diff: string,
 };
 
@@ -5510,7 +5510,7 @@ export type TrustPath = {
 	task_id?: TaskId | null,
 };
 
-/**  How a startup file is to what a person accepted. */
+/**  How a startup file compares with the accepted content. */
 export type TrustState = 
 /**  A person accepted this content. */
 "accepted" | 
@@ -5518,14 +5518,14 @@ export type TrustState =
 "new" | 
 /**  Another content of this file was accepted. */
 "changed" | 
-/**  It was accepted, and is gone. */
+/**  It was accepted, and has been removed. */
 "removed";
 
-/**  A content that a person has looked at. */
+/**  Content that a person has reviewed. */
 export type TrustedContent = {
 	/**  The file. */
 	path: string,
-	/**  The hash of the content; nothing for a file that was removed. */
+	/**  The hash of the content; none if the file was removed. */
 	sha256?: string | null,
 };
 
@@ -5537,7 +5537,7 @@ export type TypeToTerminal = {
 	bytes: string,
 };
 
-/**  What could not be read of a pull request, and why. The rest of it is complete all the same. */
+/**  A part of a pull request that could not be read, and why. The other parts are complete. */
 export type Unread = {
 	/**  What: "check runs", "reviews". */
 	what: string,
@@ -5559,13 +5559,13 @@ export type UpdateAgent = {
 	max_concurrent?: number | null,
 };
 
-/**  Changes to the settings of Forge as a whole. */
+/**  Changes to the global settings. */
 export type UpdateAppSettings = {
-	/**  For how many minutes agents keep running while Forge is not, at most 10080; 0 stops them at once. */
+	/**  Minutes that agents keep running without Forge, at most 10080; 0 stops them immediately. */
 	orphan_minutes?: number | null,
-	/**  How many services of tasks may run at once, 1 to 64. */
+	/**  Maximum number of concurrent services, 1 to 64. */
 	services_max?: number | null,
-	/**  Whether terminals of tasks are offered over HTTP. */
+	/**  Whether terminals are available over HTTP. */
 	terminal_remote?: boolean | null,
 };
 
@@ -5658,39 +5658,39 @@ export type UpdateTask = {
 	subtask_order?: number | null,
 };
 
-/**  What runs used and cost, summed. */
+/**  Total usage and cost of runs. */
 export type Usage = {
-	/**  Input tokens that no cache served. */
+	/**  Input tokens not served from a cache. */
 	input_uncached: number | null,
 	/**  Input tokens read from a cache. */
 	cache_read: number | null,
 	/**  Input tokens written to a cache. */
 	cache_write: number | null,
-	/**  Output tokens, reasoning included. */
+	/**  Output tokens, including reasoning. */
 	output: number | null,
 	/**  The part of `output` that was reasoning. */
 	reasoning: number | null,
 	/**  Cost in micro-dollars of the runs whose cost is known; null when none is. */
 	cost_micro_usd: number | null,
-	/**  Runs whose cost nobody knows. */
+	/**  Runs of unknown cost. */
 	runs_of_unknown_cost: number,
 };
 
-/**  An increment of usage: what was spent since the sample before it, never a running total. */
+/**  An increment of usage since the previous sample, never a running total. */
 export type UsageSample = {
-	/**  Model name as the program gave it; empty when it gave none. */
+	/**  Model name as reported by the program; empty if it reported none. */
 	model: string,
-	/**  Input tokens that no cache served. */
+	/**  Input tokens not served from a cache. */
 	input_uncached: number | null,
 	/**  Input tokens read from a cache. */
 	cache_read: number | null,
 	/**  Input tokens written to a cache. */
 	cache_write: number | null,
-	/**  Output tokens, reasoning included. */
+	/**  Output tokens, including reasoning. */
 	output: number | null,
 	/**  The part of `output` that was reasoning. */
 	reasoning: number | null,
-	/**  Cost in micro-dollars as the program reported it; none when it reported none. */
+	/**  Cost in micro-dollars as reported by the program; none if it reported none. */
 	cost_micro_usd: number | null,
 };
 
@@ -5703,23 +5703,23 @@ AlwaysWord;
 
 /**  What a review checks besides its commands, in the task's worktree. Without any check it is no gate. */
 export type ValidateGate = {
-	/**  What the attempts are counted for; the task's id when absent. */
+	/**  Module whose attempts are counted; the task's id when absent. */
 	moduleId?: string | null,
-	/**  Keeps the attempts of one run of a plan apart from those of others. */
+	/**  Separates the attempts of one run of a plan from those of others. */
 	runId?: string | null,
 	/**  Shell commands that must pass. */
 	commands?: string[],
 	/**  Files that must exist and be well formed. */
 	files?: string[],
-	/**  Files that must export what others take from them. */
+	/**  Files that must export what others import from them. */
 	contractChecks?: ContractPair[],
 };
 
-/**  What is to be checked. */
+/**  The checks to run. */
 export type ValidateInput = {
-	/**  What the attempts are counted for. */
+	/**  Module whose attempts are counted. */
 	moduleId: string,
-	/**  Keeps the attempts of one run of a plan apart from those of others. */
+	/**  Separates the attempts of one run of a plan from those of others. */
 	runId?: string | null,
 	/**
 	 *  The absolute path of the folder to check. When absent: the root of the project that is named, else
@@ -5730,7 +5730,7 @@ export type ValidateInput = {
 	commands: string[],
 	/**  Files that must exist, and be well formed where their ending is known; relative to the folder. */
 	files?: string[],
-	/**  Files that must export what others take from them. */
+	/**  Files that must export what others import from them. */
 	contractChecks?: ContractPair[],
 	/**
 	 *  The project whose root keeps the attempts; the one whose repository or worktree has the folder when
@@ -5739,13 +5739,13 @@ export type ValidateInput = {
 	project_id?: ProjectId | null,
 };
 
-/**  What came of a call. */
+/**  Result of a call. */
 export type ValidateReport = {
-	/**  Whether no check failed, and one was there to say so. */
+	/**  Whether at least one check passed, and none failed. */
 	passed: boolean,
 	/**  Passed checks of those that counted. */
 	score: number,
-	/**  Every check, in the order in which they were made. */
+	/**  Every check, in order. */
 	results: CheckResult[],
 	/**  The number of the attempt, from 1; 0 for a call that is not counted. */
 	attempt: number,
@@ -5756,7 +5756,7 @@ export type ValidateReport = {
 	notice?: string | null,
 } & Measures;
 
-/**  Where a value comes from. */
+/**  Source of a value. */
 export type ValueSource = 
 /**  Nobody set it. */
 "default" | 
@@ -5767,131 +5767,131 @@ export type ValueSource =
 /**  The task itself. */
 "task";
 
-/**  What an offer does. */
+/**  An action's name. */
 export type Verb = 
-/**  Runs again what failed. */
+/**  Reruns the failed step. */
 "retry" | 
-/**  The same with a text to the agent. */
+/**  The same, with a message to the agent. */
 "resume_session" | 
 /**  Back to work with a reason; no budget is spent. */
 "send_back" | 
 /**  Passes the gate as a person. */
 "approve" | 
-/**  To the initial state with everything cleared, to begin with a fresh worktree; the old content is backed up. */
+/**  Moves to the initial state with a fresh worktree; the old content is backed up. */
 "restart" | 
-/**  The same with the worktree kept as it is. */
+/**  The same, but keeps the worktree. */
 "restart_with_changes" | 
-/**  A new boundary for the budgets, then `retry`. */
+/**  Resets the budgets, then does `retry`. */
 "reset_budget" | 
-/**  Runs again the hook that held the task up. */
+/**  Reruns the hook that holds up the task. */
 "retry_hook" | 
-/**  Goes on without that hook, this once. */
+/**  Continues without that hook, once. */
 "skip_hook_once" | 
 /**  A new worktree from the default branch; the old content is backed up. */
 "reset_workspace" | 
 /**  Accepts the repository's configuration as it is now. */
 "accept_repository" | 
-/**  Puts the accepted configuration of the repository back. */
+/**  Restores the accepted configuration of the repository. */
 "undo_repository" | 
-/**  Trusts the startup files that the task tells of. */
+/**  Trusts the startup files that the task names. */
 "trust_files" | 
-/**  Makes the files of embedded repositories files of the worktree. */
+/**  Adds the files of embedded repositories to the worktree's files. */
 "add_embedded" | 
-/**  Has git overlook embedded repositories. */
+/**  Makes git ignore embedded repositories. */
 "ignore_embedded" | 
-/**  Goes on without the machine that the task is on and that cannot be reached. */
+/**  Continues without the task's unreachable machine. */
 "give_up_machine" | 
-/**  Gives the task up. */
+/**  Cancels the task. */
 "cancel" | 
-/**  The engine starts nothing for the task. */
+/**  Puts the task on hold: the engine starts nothing for it. */
 "hold" | 
-/**  The engine may start things again. */
+/**  Releases the task from hold. */
 "release" | 
 /**  Makes an entry of the race the winner. */
 "crown" | 
-/**  Races once more. */
+/**  Starts another race. */
 "race_again" | 
-/**  Goes on with one agent, without a race. */
+/**  Continues with one agent, without a race. */
 "single_agent" | 
-/**  Reviews the work as it is now, as a new attempt. */
+/**  Reviews the current work, as a new attempt. */
 "review_again" | 
-/**  Merges the reviewed commit alone; later work stays on the task's branch. */
+/**  Merges only the reviewed commit; later work stays on the task's branch. */
 "merge_reviewed" | 
 /**  Restores the task's branch at the reviewed commit, then retries. */
 "restore_branch";
 
-/**  What a review decided. */
+/**  Result of a review. */
 export type Verdict = 
 /**  Good. */
 "pass" | 
 /**  Not good. */
 "fail" | 
-/**  Checks passed after a conflict fix; the earlier approval stands. */
+/**  Checks passed after a conflict fix; the earlier approval still applies. */
 "pass_ci_only";
 
 /**  Whether an answer waits for what follows. */
 export type Wait = 
-/**  Until the next to act is an agent, a person, or a wait. */
+/**  Until an agent or a person acts next, or the task waits. */
 "settled" | 
 /**  Not at all. */
 "none";
 
-/**  What a task waits for when it goes on by itself. */
+/**  What a task waits for before it continues automatically. */
 export type WaitReason = 
-/**  A moment in which a drag can be undone. */
+/**  The short time in which a drag can be undone. */
 "undo" | 
-/**  The agent has no free place. */
+/**  The agent has no free slot. */
 "agent_busy" | 
-/**  The project has no free place. */
+/**  The project has no free slot. */
 "project_busy" | 
 /**  The agent or the project is paused. */
 "paused" | 
-/**  A person asked to start nothing. */
+/**  A person put the task on hold. */
 "held" | 
-/**  Local changes in the target's checkout are in the way. */
+/**  Local changes in the target's checkout block the merge. */
 "target_checkout_dirty" | 
-/**  Another program holds a lock of git's. */
+/**  Another program holds a git lock. */
 "git_locked" | 
-/**  The agent's provider limits its use; it goes on at `until`. */
+/**  The agent's provider limits its use; continues at `until`. */
 "rate_limited" | 
-/**  Another execution changes the same worktree. */
+/**  Another run is using the same worktree. */
 "workspace_locked" | 
-/**  An open prerequisite. */
+/**  A dependency is open. */
 "dependency_open" | 
 /**  Another task is being merged into the same target. */
 "merge_queue" | 
 /**  Its pull request is open at the code host. */
 "awaiting_merge" | 
-/**  The code host cannot be reached; it is asked again at `until`. */
+/**  The code host cannot be reached; it is polled again at `until`. */
 "host_unreachable" | 
-/**  No machine has the labels, or the only ones that have them start nothing new. */
+/**  No machine has the labels, or those that have them are draining. */
 "no_machine" | 
-/**  Every machine that has the labels runs as much as it may. */
+/**  Every machine with the labels is at its limit of runs. */
 "machine_busy" | 
-/**  Every machine that has the labels has run today what it may; it goes on at `until`. */
+/**  Every machine with the labels has reached its daily quota; continues at `until`. */
 "machine_quota" | 
-/**  Its machine, or every machine that has the labels, cannot be reached. */
+/**  Its machine, or every machine with the labels, is unreachable. */
 "machine_unreachable" | 
-/**  Its job of a cluster was submitted and has not begun. */
+/**  Its cluster job was submitted and has not started. */
 "job_pending" | 
-/**  The disk of its machine is full, and holds what its agent did. */
+/**  The disk of its machine is full, and holds its agent's work. */
 "machine_disk_full" | 
-/**  The project's runs have cost today what they may; it goes on at `until`. */
+/**  The project's runs have reached their daily cost limit; continues at `until`. */
 "cost_limit" | 
-/**  Entries of its race are at work. */
+/**  Entries of its race are running. */
 "race_running" | 
-/**  Its race is elected, and a person is to crown. */
+/**  Its race has a suggested winner, and waits for a person's choice. */
 "race_crown";
 
 /**  What a task waits for. */
 export type Waiting = {
 	/**  Why. */
 	reason: WaitReason,
-	/**  Until when, if that is known. */
+	/**  End of the wait, if known. */
 	until: string | null,
-	/**  The files in the way. */
+	/**  The files that block it. */
 	files: string[],
-	/**  A sentence for people. */
+	/**  Message for people, one sentence. */
 	message: string,
 };
 
@@ -5903,7 +5903,7 @@ export type WorkChanged = {
 	tip_commit: string,
 	/**  How many commits came after the reviewed one. */
 	commits: number,
-	/**  Paths in the worktree that are not committed. */
+	/**  Uncommitted paths in the worktree. */
 	uncommitted: string[],
 };
 
@@ -5918,7 +5918,7 @@ export type WorkMode =
 export type Workflow = {
 	/**  Its name, for people. */
 	name: string,
-	/**  The roles its states can ask for. */
+	/**  The roles that its states can require. */
 	roles: Role[],
 	/**  Where cancelled tasks go; a terminal state. */
 	cancellation_state: string,
@@ -5926,13 +5926,13 @@ export type Workflow = {
 	states: State[],
 };
 
-/**  Where a workflow that is kept in the repository was read. */
+/**  Source of a workflow that is kept in the repository. */
 export type WorkflowOrigin = {
-	/**  The commit of the default branch whose definition is in force. */
+	/**  The commit of the default branch whose definition is active. */
 	commit: string,
-	/**  The newest commit that was looked at. */
+	/**  The newest commit that was checked. */
 	looked_at: string,
-	/**  Why the definition there is not in force; empty when it is. */
+	/**  Why the definition there is not active; empty if it is. */
 	findings: Finding[],
 };
 
@@ -5940,7 +5940,7 @@ export type WorkflowOrigin = {
 export type WorkflowReport = {
 	/**  All problems; empty if the definition is valid. */
 	findings: Finding[],
-	/**  What normalization added. */
+	/**  Additions made by normalization. */
 	notes: string[],
 	/**  The normalized definition. */
 	workflow: Workflow | null,
@@ -5957,7 +5957,7 @@ export type WorkflowSource =
 export type WorkflowView = {
 	/**  The definition. */
 	workflow: Workflow,
-	/**  The moves that a person may make. */
+	/**  The moves that a person can make. */
 	moves: Moves[],
 	/**  The states that start an agent on entry. */
 	dispatching: string[],
@@ -5981,7 +5981,7 @@ export type Workspace = {
 	task_id: TaskId,
 	/**  The machine that its worktree is on; none for this computer. */
 	machine_id: MachineId | null,
-	/**  Where it is in its life. */
+	/**  Its state. */
 	status: WorkspaceStatus,
 	/**  Absolute path of the worktree. */
 	path: string,
@@ -5989,33 +5989,33 @@ export type Workspace = {
 	branch: string,
 	/**  The commit the branch started from. */
 	base_commit: string,
-	/**  When it will be removed, if that is decided. */
+	/**  When it will be removed, if scheduled. */
 	cleanup_at: string | null,
 	/**  Size on disk in bytes, when measured. */
 	disk_bytes: number | null,
 	/**  Why its last operation failed. */
 	error: string | null,
-	/**  Who may change its files now. */
+	/**  Holder of the lock on its files. */
 	lock: WorkspaceLock | null,
 	/**  First port of its own block, see `FORGE_PORT_BASE`. */
 	port_base: number,
-	/**  When it was made. */
+	/**  When it was created. */
 	created_at: string,
 	/**  When it last changed. */
 	updated_at: string,
 };
 
-/**  Uncommitted work that was kept in a ref before a worktree went. */
+/**  Uncommitted work that was kept in a ref before a worktree was removed. */
 export type WorkspaceBackup = {
-	/**  The task it was made for; `orphan-<folder>` for a folder that belonged to none. */
+	/**  The task that it was created for; `orphan-<folder>` for a folder without a task. */
 	task_id: TaskId,
 	/**  The ref, `refs/forge/backup/<task>/<n>`. */
 	ref_name: string,
 	/**  The commit it points to. */
 	commit: string,
-	/**  How many files it holds. */
+	/**  Number of files in it. */
 	files: number,
-	/**  When it was made. */
+	/**  When it was created. */
 	at: string,
 };
 
@@ -6026,9 +6026,9 @@ export type WorkspaceId = string;
 export type WorkspaceLock = {
 	/**  The execution that holds it. */
 	execution_id: string,
-	/**  Process id of its group leader; 0 until it runs. */
+	/**  Process id of its group leader; 0 before it starts. */
 	pid: number,
-	/**  Start time of that process in clock ticks since boot, which tells it from a later one with the same id. */
+	/**  Start time of that process in clock ticks since boot, to distinguish it from a later one with its id. */
 	start_time: number | null,
 	/**  The machine it runs on. */
 	host: string,
@@ -6036,7 +6036,7 @@ export type WorkspaceLock = {
 	acquired_at: string,
 };
 
-/**  Where the files of a task are that its programs work on now. */
+/**  Where the files are that a task's programs are working on. */
 export type WorkspacePlace = {
 	/**  Absolute path of the worktree on this computer. */
 	path: string,
@@ -6044,7 +6044,7 @@ export type WorkspacePlace = {
 	there: PlaceThere | null,
 };
 
-/**  What becomes of a finished worktree. */
+/**  How a finished worktree is treated. */
 export type WorkspaceReuse = 
 /**  It is deleted. */
 "off" | 
@@ -6056,11 +6056,11 @@ export type WorkspaceReuse =
  */
 "with_ignored";
 
-/**  Where a workspace is in its life. */
+/**  State of a workspace. */
 export type WorkspaceStatus = 
-/**  Its worktree is being made. */
+/**  Its worktree is being created. */
 "creating" | 
-/**  It can be worked in. */
+/**  It is ready to use. */
 "active" | 
 /**  It will be removed at `cleanup_at`. */
 "scheduled" | 
@@ -6085,7 +6085,7 @@ export type WorkspaceView = {
 export interface Operations {
   /** Version and data folder of this Forge, and the git version it uses. */
   meta: { input: Empty; output: Meta };
-  /** Checks this machine for problems. */
+  /** Checks this computer for problems. */
   doctor: { input: Empty; output: Doctor };
   /** Creates a sample repository with a project, an agent and tasks. */
   demo_create: { input: Empty; output: Project };
@@ -6097,9 +6097,9 @@ export interface Operations {
   doors_token: { input: Empty; output: AccessToken };
   /** Renews the access token; the old one stops working. */
   doors_token_renew: { input: Empty; output: AccessToken };
-  /** Settings of Forge as a whole. */
+  /** Global settings. */
   settings_get: { input: Empty; output: AppSettings };
-  /** Sets how long agents keep running while Forge is not, how many services run at once, and whether terminals are offered over HTTP. */
+  /** Changes how long agents keep running without Forge, how many services run at once, and whether terminals are available over HTTP. */
   settings_update: { input: UpdateAppSettings; output: AppSettings };
   /** All projects, by name. */
   project_list: { input: Empty; output: Page<Project> };
@@ -6121,7 +6121,7 @@ export interface Operations {
   project_repository_accept: { input: AcceptRepository; output: RepositoryState };
   /** Restores the accepted git configuration. */
   project_repository_undo: { input: ProjectPath; output: RepositoryState };
-  /** Startup files, from which programs run code when they start, and whether they are trusted. */
+  /** Startup files, which run code as soon as a program starts, and whether they are trusted. */
   project_trust: { input: TrustPath; output: TrustListing };
   /** Trusts startup files as shown; tasks that waited for this continue. */
   project_trust_accept: { input: TrustFiles; output: TrustListing };
@@ -6133,7 +6133,7 @@ export interface Operations {
   inner_loop_status: { input: ProjectPath; output: Page<SubsystemStatus> };
   /** Changes settings by a JSON merge patch. */
   project_settings_update: { input: PatchSettings; output: SettingsView };
-  /** The workflow, its columns, and the moves a person may make. */
+  /** The workflow, its columns, and the moves that a person can make. */
   project_workflow_get: { input: ProjectPath; output: WorkflowView };
   /** Replaces the project's workflow. */
   project_workflow_put: { input: PutWorkflow; output: WorkflowView };
@@ -6179,7 +6179,7 @@ export interface Operations {
   machine_update: { input: UpdateMachine; output: Machine };
   /** Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`. */
   machine_delete: { input: DeleteMachine; output: RemovedMachine };
-  /** Tests a machine step by step, and brings Forge's program there. */
+  /** Tests a machine step by step, and copies Forge's keeper there. */
   machine_test: { input: MachinePath; output: MachineTest };
   /** All agent profiles, by name. */
   agent_list: { input: Empty; output: Page<Agent> };
@@ -6195,7 +6195,7 @@ export interface Operations {
   agent_pause: { input: AgentPath; output: Agent };
   /** Resumes a paused agent. */
   agent_resume: { input: AgentPath; output: Agent };
-  /** Supported agent programs, and where they are installed on this machine. */
+  /** Supported agent programs, and where they are installed on this computer. */
   agent_known: { input: Empty; output: Page<KnownAgent> };
   /** Detects the program of a profile, saved or not. */
   agent_probe: { input: ProbeAgent; output: AgentCheck };
@@ -6245,7 +6245,7 @@ export interface Operations {
   task_plan: { input: TaskPath; output: PlanView };
   /** Replaces the plan of a task. */
   task_plan_put: { input: PutPlan; output: PlanView };
-  /** Tasks that need the user, those that wait longest first. */
+  /** Tasks that need the user, longest wait first. */
   attention: { input: Limited; output: Page<Task> };
   /** All reviews of a task. */
   task_reviews: { input: TaskPath; output: Page<Review> };
@@ -6341,7 +6341,7 @@ export interface Operations {
   task_log_text: { input: ReadLogText; output: LogText };
   /** Stops a run. */
   execution_stop: { input: ExecutionPath; output: Task };
-  /** Programs that run for tasks on this machine, with their processes. */
+  /** Programs that run for tasks on this computer, with their processes. */
   run_list: { input: Empty; output: Page<RunInfo> };
   /** Open approvals, oldest first. */
   approval_list: { input: ListApprovals; output: Page<Approval> };
@@ -6355,13 +6355,13 @@ export interface Operations {
   attachment_remove: { input: AttachmentPath; output: Done };
   /** Sends a message to the agent. */
   execution_follow_up: { input: FollowUp; output: Task };
-  /** Services that run, of all tasks. */
+  /** Running services of all tasks. */
   service_list: { input: Empty; output: Page<Service> };
-  /** Services that the project names, with their latest start in the task. */
+  /** Services of the project, with their latest start in the task. */
   task_services: { input: TaskPath; output: Page<TaskService> };
-  /** Starts a service in the task's worktree; one that runs is left as it is. */
+  /** Starts a service in the task's worktree; a running one is left alone. */
   service_start: { input: StartService; output: Service };
-  /** Suggested services, derived from the project's files, that it does not name. */
+  /** Suggested services from the project's files that it does not have yet. */
   project_service_offers: { input: ProjectPath; output: Page<ServiceOffer> };
   /** Adds suggested services to the project; none is started. */
   project_services_take: { input: TakeServices; output: Done };
@@ -6371,13 +6371,13 @@ export interface Operations {
   terminal_list: { input: TaskPath; output: Page<Terminal> };
   /** Opens a terminal in the task's worktree. */
   terminal_open: { input: OpenTerminal; output: Terminal };
-  /** What a terminal printed from an offset on; waits for it where there is nothing yet. */
+  /** Output of a terminal from an offset on; waits if there is none yet. */
   terminal_stream: { input: ReadTerminal; output: TerminalOutput };
-  /** Types to a terminal. */
+  /** Types into a terminal. */
   terminal_input: { input: TypeToTerminal; output: Done };
   /** Changes the size of a terminal. */
   terminal_resize: { input: ResizeTerminal; output: Done };
-  /** Closes a terminal and ends what runs in it. */
+  /** Closes a terminal and ends the programs in it. */
   terminal_close: { input: CloseTerminal; output: Done };
   /** All worktrees. */
   workspace_list: { input: Empty; output: Page<WorkspaceView> };
@@ -6397,7 +6397,7 @@ export interface Operations {
   workspace_keep: { input: TaskPath; output: Workspace };
   /** The latest workspace of a task. */
   task_workspace: { input: TaskPath; output: Workspace };
-  /** Where the files of a task are that its programs work on now. */
+  /** Where the files are that a task's programs are working on. */
   task_place: { input: TaskPath; output: WorkspacePlace };
   /** Replaces the worktree with a fresh one, after a backup. */
   workspace_reset: { input: LeaveWorktree; output: Workspace };

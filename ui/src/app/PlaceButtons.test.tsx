@@ -54,7 +54,7 @@ describe("opening a worktree", () => {
   it("says what to do where nothing can be opened there", async () => {
     const { platform, press } = open("m1", there());
     await press("Terminal");
-    expect(await screen.findByText("The task works on box")).toBeTruthy();
+    expect(await screen.findByText("This task runs on box")).toBeTruthy();
     expect(await screen.findByText(/Sign in with `ssh me@box`/)).toBeTruthy();
     await press("Files");
     expect(await screen.findByText(/Open the editor to see its files there/)).toBeTruthy();
@@ -73,7 +73,9 @@ describe("opening a worktree", () => {
   it("says that the machine does not answer", async () => {
     const { platform, press } = open("m1", there({ path: null }));
     await press("Editor");
-    expect(await screen.findByText("Could not open the editor: box does not answer")).toBeTruthy();
+    expect(
+      await screen.findByText("Could not open the editor: box is not responding"),
+    ).toBeTruthy();
     expect(platform.opened).toEqual([]);
   });
 });

@@ -38,7 +38,7 @@ async function shown(
 const lost = {
   state: "unreachable",
   since: Date.UTC(2026, 0, 1, 12, 0),
-  message: "Could not stay connected with the engine on far: the connection ended.",
+  message: "Could not stay connected to the engine on far: the connection ended.",
   remedy: "Forge tries again by itself.",
 } as const;
 
@@ -47,7 +47,9 @@ describe("the engine of another computer", () => {
     const platform = await shown(<ContactBanner />, "far");
     expect(screen.queryByRole("alert")).toBeNull();
     act(() => platform.contact(lost));
-    const banner = await screen.findByRole("alert", { name: /^far is unreachable since .*trying/ });
+    const banner = await screen.findByRole("alert", {
+      name: /^far has been unreachable since .*Trying/,
+    });
     expect(banner.textContent).toContain("the connection ended");
     await userEvent.click(screen.getByRole("button", { name: "Try now" }));
     expect(platform.reconnects()).toBe(1);

@@ -145,11 +145,12 @@ export const sampleUnshared: MachineTest = {
   ok: false,
   steps: [
     { name: "slurm", ok: true, message: "The controller answers on build-farm.", remedy: null },
-    { name: "job", ok: true, message: "Job 4711 runs on node17.", remedy: null },
+    { name: "job", ok: true, message: "Job 4711 is running on node17.", remedy: null },
     {
       name: "shared folder",
       ok: false,
-      message: "Could not find `/shared/me/forge` on build-farm: what a job has there is not seen.",
+      message:
+        "Could not find `/shared/me/forge` on build-farm: files that a job writes there are not visible.",
       remedy:
         "Choose a folder on a file system that the nodes and the computer that submits jobs share.",
     },

@@ -24,7 +24,7 @@ export const sampleGiveUp = {
   verb: "give_up_machine" as const,
   label: "Give up machine",
   fields: [],
-  why: "Continues elsewhere from the files as they were last fetched; what the machine has beyond them becomes a backup when it is back.",
+  why: "Continues elsewhere from the files as they were last fetched; newer files on the machine become a backup when it is back.",
 };
 
 export function samplePlacedTasks(project: string): Task[] {
@@ -59,7 +59,7 @@ export function samplePlacedTasks(project: string): Task[] {
     {
       id: "t4",
       title: "Quantise the model",
-      ...waits("machine_busy", "waits for gpu-box: runs as many agents as it may"),
+      ...waits("machine_busy", "waits for gpu-box: is at its limit of runs"),
       machines: ["gpu"],
     },
     {
@@ -86,7 +86,7 @@ export function samplePlacedTasks(project: string): Task[] {
       title: "Sweep the learning rates",
       ...waits(
         "job_pending",
-        "waits for hpc: Could not begin job 4711 yet: jobs with a higher priority are ahead of it.",
+        "waits for hpc: Could not start job 4711 yet: jobs with a higher priority are ahead of it.",
       ),
       offers: [sampleGiveUp],
       ...placed("t9", "m5"),

@@ -57,7 +57,7 @@ const fullStorage = (): StorageStatus =>
     problem: {
       trouble: "full",
       detail: "database or disk is full",
-      remedy: "Free some space on the disk of the data folder. Forge continues by itself.",
+      remedy: "Free some space on the disk of the data folder. Forge continues automatically.",
       since: new Date(Date.now() - 60_000).toISOString(),
     },
     free_bytes: 0,

@@ -200,7 +200,7 @@ const kinds: readonly (Partial<Task> & { title: string })[] = [
     title: "Its job is in the queue of the cluster",
     ...wait(
       "job_pending",
-      "waits for hpc: Could not begin job 7 yet: what it asks for is not free.",
+      "waits for hpc: Could not start job 7 yet: the resources that it requests are not free.",
       { machines: ["cluster"] },
     ),
   },

@@ -234,13 +234,13 @@ pub enum RunEvent {
 pub struct Ask {
     /// Unique within the run.
     pub id: String,
-    /// What about.
+    /// Subject.
     pub kind: ApprovalKind,
-    /// In one line: the command, the path, the question.
+    /// One line: the command, the path or the question.
     pub title: String,
     /// Why, where, the change: `{reason?, command?, cwd?, paths?, diff?, input?}`.
     pub detail: Value,
-    /// What may be answered.
+    /// The possible answers.
     pub options: Vec<ApprovalOption>,
 }
 

@@ -113,7 +113,7 @@ pub enum AgentError {
     #[error("the agent was stopped")]
     Cancelled,
     /// What ran it was killed. It is no fault of the agent's: the work goes on in another run.
-    #[error("the agent was lost with what ran it")]
+    #[error("the agent was lost together with the program that ran it")]
     Lost,
     /// The program cannot be started.
     #[error("could not start the agent's program `{program}`: {detail}")]

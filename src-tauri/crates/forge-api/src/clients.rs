@@ -36,7 +36,7 @@ pub enum McpClient {
     Vscode,
 }
 
-/// How a client talks to Forge.
+/// How a client connects to Forge.
 #[derive(
     Debug,
     Clone,
@@ -50,9 +50,9 @@ pub enum McpClient {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum McpTransport {
-    /// It starts `forge mcp` and talks to it by its pipes. Needs no token, and no Forge that runs.
+    /// It starts `forge mcp` and uses its standard input and output. Needs neither a token nor a running Forge.
     Stdio,
-    /// It asks the Forge that runs, with the token.
+    /// It connects to the running Forge, with the token.
     Http,
 }
 
@@ -93,19 +93,19 @@ crate::ops::answer! {
     pub struct ClientConfig {
         /// The client.
         pub client: McpClient,
-        /// What people call it.
+        /// Display name.
         pub title: String,
-        /// How it talks to Forge.
+        /// How it connects to Forge.
         pub transport: McpTransport,
-        /// The file that it belongs into.
+        /// The file to put it into.
         pub file: String,
         /// The language of the text.
         pub language: ConfigLanguage,
         /// The text.
         pub text: String,
-        /// A shell line that does the same; null where the client has none.
+        /// A shell line that does the same; null if the client has none.
         pub command: Option<String>,
-        /// The variable that must hold the token when the client starts; null where none is read.
+        /// The variable that must hold the token when the client starts; null if it reads none.
         pub token_variable: Option<String>,
     }
 }

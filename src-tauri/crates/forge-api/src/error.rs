@@ -17,7 +17,7 @@ pub struct ApiError {
     pub code: String,
     /// What happened, for people.
     pub message: String,
-    /// What to do about it.
+    /// Remedy.
     pub hints: Vec<String>,
     /// Facts: findings with their paths, allowed targets, offers.
     #[specta(type = specta_typescript::Unknown)]

@@ -40,7 +40,7 @@ pub struct Change {
     pub task_id: Option<String>,
     /// What it is about.
     pub entity_id: String,
-    /// The cached answers it makes stale.
+    /// The cached answers that it makes stale.
     pub tags: Vec<String>,
 }
 
@@ -101,13 +101,13 @@ impl Change {
     }
 }
 
-/// What happened since the batch before.
+/// Changes since the previous batch.
 #[derive(Debug, Clone, PartialEq, Serialize, specta::Type)]
 pub struct ChangeBatch {
-    /// The number that this batch follows; a reader that has seen another one reads everything again.
+    /// The number that this batch follows; a reader with another number must read everything again.
     #[specta(type = f64)]
     pub after: i64,
-    /// The last number it brings.
+    /// The last number in it.
     #[specta(type = f64)]
     pub seq: i64,
     /// The changes, oldest first.

@@ -124,7 +124,7 @@ fn again<T: serde::Serialize + serde::de::DeserializeOwned>(
 
 table! {
     Meta(Empty) -> system::Meta = ("meta", Get, "/meta", "Version and data folder of this Forge, and the git version it uses.", system::meta).provides(&["meta"]);
-    Doctor(Empty) -> system::Doctor = ("doctor", Get, "/doctor", "Checks this machine for problems.", system::doctor).provides(&["agents", "projects"]);
+    Doctor(Empty) -> system::Doctor = ("doctor", Get, "/doctor", "Checks this computer for problems.", system::doctor).provides(&["agents", "projects"]);
     Diagnostics(Empty) -> diagnostics::Diagnostics = ("diagnostics", Get, "/diagnostics", "Collects what helps to find a fault, without secrets, titles, prompts and diffs.", diagnostics::get).provides(&["agents", "projects"]);
     DemoCreate(Empty) -> Project = ("demo_create", Post, "/demo", "Creates a sample repository with a project, an agent and tasks.", system::demo_create).created();
     DoorsGet(Empty) -> access::Doors = ("doors_get", Get, "/doors", "How other programs reach this Forge, with the configuration for each of them.", access::get).provides(&["meta"]);
@@ -132,8 +132,8 @@ table! {
     DoorsToken(Empty) -> access::AccessToken = ("doors_token", Get, "/doors/token", "The access token for other programs.", access::token);
     DoorsTokenRenew(Empty) -> access::AccessToken = ("doors_token_renew", Post, "/doors/token", "Renews the access token; the old one stops working.", access::renew_token);
 
-    SettingsGet(Empty) -> settings::AppSettings = ("settings_get", Get, "/settings", "Settings of Forge as a whole.", settings::get).provides(&["settings"]);
-    SettingsUpdate(settings::UpdateAppSettings) -> settings::AppSettings = ("settings_update", Patch, "/settings", "Sets how long agents keep running while Forge is not, how many services run at once, and whether terminals are offered over HTTP.", settings::update);
+    SettingsGet(Empty) -> settings::AppSettings = ("settings_get", Get, "/settings", "Global settings.", settings::get).provides(&["settings"]);
+    SettingsUpdate(settings::UpdateAppSettings) -> settings::AppSettings = ("settings_update", Patch, "/settings", "Changes how long agents keep running without Forge, how many services run at once, and whether terminals are available over HTTP.", settings::update);
 
     ProjectList(Empty) -> Page<Project> = ("project_list", Get, "/projects", "All projects, by name.", projects::list).provides(&["projects"]).paged();
     ProjectCreate(projects::CreateProject) -> Project = ("project_create", Post, "/projects", "Adds a repository.", projects::create).created();
@@ -145,13 +145,13 @@ table! {
     ProjectRepository(projects::ProjectPath) -> projects::RepositoryState = ("project_repository", Get, "/projects/{project_id}/repository", "Changes to the repository's git configuration since it was accepted.", projects::repository);
     ProjectRepositoryAccept(projects::AcceptRepository) -> projects::RepositoryState = ("project_repository_accept", Post, "/projects/{project_id}/repository/accept", "Accepts the changed git configuration as shown.", projects::accept_repository);
     ProjectRepositoryUndo(projects::ProjectPath) -> projects::RepositoryState = ("project_repository_undo", Post, "/projects/{project_id}/repository/undo", "Restores the accepted git configuration.", projects::undo_repository);
-    ProjectTrust(trust::TrustPath) -> TrustListing = ("project_trust", Get, "/projects/{project_id}/trust", "Startup files, from which programs run code when they start, and whether they are trusted.", trust::get).provides(&["projects", "board:{project_id}"]);
+    ProjectTrust(trust::TrustPath) -> TrustListing = ("project_trust", Get, "/projects/{project_id}/trust", "Startup files, which run code as soon as a program starts, and whether they are trusted.", trust::get).provides(&["projects", "board:{project_id}"]);
     ProjectTrustAccept(trust::TrustFiles) -> TrustListing = ("project_trust_accept", Post, "/projects/{project_id}/trust", "Trusts startup files as shown; tasks that waited for this continue.", trust::accept);
     ProjectSettingsGet(projects::ProjectPath) -> projects::SettingsView = ("project_settings_get", Get, "/projects/{project_id}/settings", "Settings, and which of them the project overrides.", projects::settings).provides(&["projects"]);
     ProjectInnerLoop(projects::ProjectPath) -> InnerLoopState = ("project_inner_loop", Get, "/projects/{project_id}/inner-loop", "Configuration of the inner loop, with the source of each value.", projects::inner_loop).provides(&["projects"]);
     InnerLoopStatus(projects::ProjectPath) -> Page<SubsystemStatus> = ("inner_loop_status", Get, "/projects/{project_id}/inner-loop/status", "Latest result and open items of each part of the inner loop.", projects::inner_loop_status).provides(&["projects", "board:{project_id}", "knowledge:{project_id}", "costs"]).paged();
     ProjectSettingsUpdate(projects::PatchSettings) -> projects::SettingsView = ("project_settings_update", Patch, "/projects/{project_id}/settings", "Changes settings by a JSON merge patch.", projects::patch_settings);
-    ProjectWorkflowGet(projects::ProjectPath) -> workflows::WorkflowView = ("project_workflow_get", Get, "/projects/{project_id}/workflow", "The workflow, its columns, and the moves a person may make.", workflows::get).provides(&["projects"]);
+    ProjectWorkflowGet(projects::ProjectPath) -> workflows::WorkflowView = ("project_workflow_get", Get, "/projects/{project_id}/workflow", "The workflow, its columns, and the moves that a person can make.", workflows::get).provides(&["projects"]);
     ProjectWorkflowPut(workflows::PutWorkflow) -> workflows::WorkflowView = ("project_workflow_put", Put, "/projects/{project_id}/workflow", "Replaces the project's workflow.", workflows::put);
     WorkflowCheck(workflows::CheckWorkflow) -> workflows::WorkflowReport = ("workflow_check", Post, "/workflow/check", "Validates a workflow and lists all problems with their locations.", workflows::check);
     WorkflowPresets(Empty) -> Page<workflows::Preset> = ("workflow_presets", Get, "/workflow/presets", "The workflows that ship with Forge.", workflows::preset_list).provides(&["meta"]).paged();
@@ -176,7 +176,7 @@ table! {
     MachineGet(machines::MachinePath) -> Machine = ("machine_get", Get, "/machines/{machine_id}", "One machine, by id or name.", machines::get).provides(&["machines"]);
     MachineUpdate(machines::UpdateMachine) -> Machine = ("machine_update", Patch, "/machines/{machine_id}", "Changes a machine.", machines::update);
     MachineDelete(machines::DeleteMachine) -> machines::RemovedMachine = ("machine_delete", Delete, "/machines/{machine_id}", "Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`.", machines::delete);
-    MachineTest(machines::MachinePath) -> forge_model::machine::MachineTest = ("machine_test", Post, "/machines/{machine_id}/test", "Tests a machine step by step, and brings Forge's program there.", machines::test);
+    MachineTest(machines::MachinePath) -> forge_model::machine::MachineTest = ("machine_test", Post, "/machines/{machine_id}/test", "Tests a machine step by step, and copies Forge's keeper there.", machines::test);
 
     AgentList(Empty) -> Page<Agent> = ("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]).paged();
     AgentCreate(agents::CreateAgent) -> Agent = ("agent_create", Post, "/agents", "Adds an agent profile.", agents::create).created();
@@ -185,7 +185,7 @@ table! {
     AgentDelete(agents::AgentPath) -> Done = ("agent_delete", Delete, "/agents/{agent_id}", "Removes an agent profile that is not in use.", agents::delete);
     AgentPause(agents::AgentPath) -> Agent = ("agent_pause", Post, "/agents/{agent_id}/pause", "Pauses an agent: it starts no new runs.", agents::pause);
     AgentResume(agents::AgentPath) -> Agent = ("agent_resume", Post, "/agents/{agent_id}/resume", "Resumes a paused agent.", agents::resume);
-    AgentKnown(Empty) -> Page<agents::KnownAgent> = ("agent_known", Get, "/agents/detect", "Supported agent programs, and where they are installed on this machine.", agents::known).provides(&["agents"]).paged();
+    AgentKnown(Empty) -> Page<agents::KnownAgent> = ("agent_known", Get, "/agents/detect", "Supported agent programs, and where they are installed on this computer.", agents::known).provides(&["agents"]).paged();
     AgentProbe(agents::ProbeAgent) -> agents::AgentCheck = ("agent_probe", Post, "/agents/probe", "Detects the program of a profile, saved or not.", agents::probe);
     AgentModels(agents::ProbeAgent) -> agents::AgentModels = ("agent_models", Post, "/agents/models", "The models that an agent program offers.", agents::models);
     AgentTry(agents::AgentPath) -> agents::AgentTrial = ("agent_try", Post, "/agents/{agent_id}/try", "Asks the agent for a one-word answer, at the cost of one request.", agents::trial);
@@ -211,7 +211,7 @@ table! {
     TaskPromptPreview(TaskPath) -> tasks::Prompt = ("task_prompt_preview", Get, "/tasks/{task_id}/prompt-preview", "The prompt of the agent's next run.", tasks::prompt_preview).provides(&["task:{task_id}"]);
     TaskPlan(TaskPath) -> tasks::PlanView = ("task_plan", Get, "/tasks/{task_id}/plan", "The plan of a task.", tasks::plan).provides(&["task:{task_id}"]);
     TaskPlanPut(tasks::PutPlan) -> tasks::PlanView = ("task_plan_put", Put, "/tasks/{task_id}/plan", "Replaces the plan of a task.", tasks::put_plan);
-    Attention(tasks::Limited) -> Page<Task> = ("attention", Get, "/attention", "Tasks that need the user, those that wait longest first.", tasks::attention).provides(&["attention"]);
+    Attention(tasks::Limited) -> Page<Task> = ("attention", Get, "/attention", "Tasks that need the user, longest wait first.", tasks::attention).provides(&["attention"]);
 
     TaskReviews(TaskPath) -> Page<Review> = ("task_reviews", Get, "/tasks/{task_id}/reviews", "All reviews of a task.", reviews::list).provides(&["task:{task_id}"]).paged();
     ReviewApprove(reviews::DecideReview) -> TaskAndReview = ("review_approve", Post, "/tasks/{task_id}/review/approve", "Approves the review that waits for the user.", reviews::approve);
@@ -265,7 +265,7 @@ table! {
     TaskLog(executions::ReadTaskLog) -> LogPage = ("task_log", Get, "/tasks/{task_id}/logs/{log_id}", "A page of the log of a run, a check or a setup command.", executions::task_log).provides(&["log:{log_id}"]);
     TaskLogText(executions::ReadLogText) -> executions::LogText = ("task_log_text", Get, "/tasks/{task_id}/logs/{log_id}/texts/{seq}", "A long text that is stored apart from its log entry.", executions::log_text);
     ExecutionStop(executions::ExecutionPath) -> Task = ("execution_stop", Post, "/executions/{execution_id}/stop", "Stops a run.", executions::stop);
-    RunList(Empty) -> Page<RunInfo> = ("run_list", Get, "/runs", "Programs that run for tasks on this machine, with their processes.", executions::runs).paged();
+    RunList(Empty) -> Page<RunInfo> = ("run_list", Get, "/runs", "Programs that run for tasks on this computer, with their processes.", executions::runs).paged();
     ApprovalList(executions::ListApprovals) -> Page<Approval> = ("approval_list", Get, "/approvals", "Open approvals, oldest first.", executions::approvals).provides(&["approvals"]).paged();
     ApprovalAnswer(executions::AnswerApproval) -> Approval = ("approval_answer", Post, "/executions/{execution_id}/approvals/{approval_id}", "Answers an approval.", executions::answer_approval);
     AttachmentList(TaskPath) -> Page<Attachment> = ("attachment_list", Get, "/tasks/{task_id}/attachments", "Files attached to the next message to the agent.", attachments::list).provides(&["task:{task_id}"]).paged();
@@ -273,19 +273,19 @@ table! {
     AttachmentRemove(attachments::AttachmentPath) -> Done = ("attachment_remove", Delete, "/attachments/{attachment_id}", "Removes a file that is not sent yet.", attachments::remove);
     ExecutionFollowUp(executions::FollowUp) -> Task = ("execution_follow_up", Post, "/executions/{execution_id}/follow-up", "Sends a message to the agent.", executions::follow_up);
 
-    ServiceList(Empty) -> Page<Service> = ("service_list", Get, "/services", "Services that run, of all tasks.", services::list).provides(&["services"]).paged();
-    TaskServices(TaskPath) -> Page<TaskService> = ("task_services", Get, "/tasks/{task_id}/services", "Services that the project names, with their latest start in the task.", services::of_task).provides(&["task:{task_id}", "projects"]).paged();
-    ServiceStart(services::StartService) -> Service = ("service_start", Post, "/tasks/{task_id}/services/start", "Starts a service in the task's worktree; one that runs is left as it is.", services::start);
-    ProjectServiceOffers(projects::ProjectPath) -> Page<ServiceOffer> = ("project_service_offers", Get, "/projects/{project_id}/services/offers", "Suggested services, derived from the project's files, that it does not name.", services::offers).provides(&["projects"]).paged();
+    ServiceList(Empty) -> Page<Service> = ("service_list", Get, "/services", "Running services of all tasks.", services::list).provides(&["services"]).paged();
+    TaskServices(TaskPath) -> Page<TaskService> = ("task_services", Get, "/tasks/{task_id}/services", "Services of the project, with their latest start in the task.", services::of_task).provides(&["task:{task_id}", "projects"]).paged();
+    ServiceStart(services::StartService) -> Service = ("service_start", Post, "/tasks/{task_id}/services/start", "Starts a service in the task's worktree; a running one is left alone.", services::start);
+    ProjectServiceOffers(projects::ProjectPath) -> Page<ServiceOffer> = ("project_service_offers", Get, "/projects/{project_id}/services/offers", "Suggested services from the project's files that it does not have yet.", services::offers).provides(&["projects"]).paged();
     ProjectServicesTake(services::TakeServices) -> Done = ("project_services_take", Post, "/projects/{project_id}/services/take", "Adds suggested services to the project; none is started.", services::take);
     ServiceStop(services::StopService) -> Page<TaskService> = ("service_stop", Post, "/tasks/{task_id}/services/stop", "Stops a service of the task, or all of them.", services::stop).paged();
 
     TerminalList(TaskPath) -> Page<Terminal> = ("terminal_list", Get, "/tasks/{task_id}/terminals", "Terminals of a task, oldest first.", terminals::list).provides(&["task:{task_id}"]).paged();
     TerminalOpen(terminals::OpenTerminal) -> Terminal = ("terminal_open", Post, "/tasks/{task_id}/terminals", "Opens a terminal in the task's worktree.", terminals::open).created();
-    TerminalStream(terminals::ReadTerminal) -> TerminalOutput = ("terminal_stream", Get, "/terminals/{terminal_id}/stream", "What a terminal printed from an offset on; waits for it where there is nothing yet.", terminals::read).ends_with_caller();
-    TerminalInput(terminals::TypeToTerminal) -> Done = ("terminal_input", Post, "/terminals/{terminal_id}/input", "Types to a terminal.", terminals::write);
+    TerminalStream(terminals::ReadTerminal) -> TerminalOutput = ("terminal_stream", Get, "/terminals/{terminal_id}/stream", "Output of a terminal from an offset on; waits if there is none yet.", terminals::read).ends_with_caller();
+    TerminalInput(terminals::TypeToTerminal) -> Done = ("terminal_input", Post, "/terminals/{terminal_id}/input", "Types into a terminal.", terminals::write);
     TerminalResize(terminals::ResizeTerminal) -> Done = ("terminal_resize", Post, "/terminals/{terminal_id}/resize", "Changes the size of a terminal.", terminals::resize);
-    TerminalClose(terminals::CloseTerminal) -> Done = ("terminal_close", Delete, "/terminals/{terminal_id}", "Closes a terminal and ends what runs in it.", terminals::close);
+    TerminalClose(terminals::CloseTerminal) -> Done = ("terminal_close", Delete, "/terminals/{terminal_id}", "Closes a terminal and ends the programs in it.", terminals::close);
 
     WorkspaceList(Empty) -> Page<WorkspaceView> = ("workspace_list", Get, "/workspaces", "All worktrees.", workspaces::list).provides(&["workspaces"]).paged();
     WorkspaceDisk(Empty) -> Page<ProjectDisk> = ("workspace_disk", Get, "/workspaces/disk", "Disk usage of the worktrees, by project.", workspaces::disk).provides(&["workspaces"]).paged();
@@ -296,7 +296,7 @@ table! {
     WorkspaceRemove(workspaces::LeaveWorktree) -> Workspace = ("workspace_remove", Post, "/tasks/{task_id}/workspace/remove", "Removes a closed task's worktree now.", workspaces::remove);
     WorkspaceKeep(TaskPath) -> Workspace = ("workspace_keep", Post, "/tasks/{task_id}/workspace/keep", "Keeps a closed task's worktree until it is removed by hand.", workspaces::keep);
     TaskWorkspace(TaskPath) -> Workspace = ("task_workspace", Get, "/tasks/{task_id}/workspace", "The latest workspace of a task.", workspaces::get).provides(&["task:{task_id}"]);
-    TaskPlace(TaskPath) -> WorkspacePlace = ("task_place", Get, "/tasks/{task_id}/workspace/place", "Where the files of a task are that its programs work on now.", workspaces::place);
+    TaskPlace(TaskPath) -> WorkspacePlace = ("task_place", Get, "/tasks/{task_id}/workspace/place", "Where the files are that a task's programs are working on.", workspaces::place);
     WorkspaceReset(workspaces::LeaveWorktree) -> Workspace = ("workspace_reset", Post, "/tasks/{task_id}/workspace/reset", "Replaces the worktree with a fresh one, after a backup.", workspaces::reset);
     TaskBackups(TaskPath) -> Page<WorkspaceBackup> = ("task_backups", Get, "/tasks/{task_id}/backups", "Worktree backups of a task.", workspaces::backups).provides(&["task:{task_id}"]).paged();
     BackupRestore(workspaces::RestoreBackup) -> Done = ("backup_restore", Post, "/tasks/{task_id}/backups/restore", "Restores a backup into the worktree.", workspaces::restore);

@@ -74,17 +74,17 @@ answer! {
     pub struct Page<T> {
         /// The items.
         pub items: Vec<T>,
-        /// Where the next page begins; null when this is the last.
+        /// Cursor of the next page; null on the last page.
         pub next_cursor: Option<String>,
     }
 
-    /// It is done; there is nothing to say.
+    /// Done, without further data.
     pub struct Done {
         /// Always true.
         pub done: bool,
     }
 
-    /// A task and the review that was entered, or decided.
+    /// A task and the review that it entered, or that was decided.
     pub struct TaskAndReview {
         /// The task.
         pub task: Task,
@@ -123,14 +123,14 @@ impl Done {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// Until the next to act is an agent, a person, or a wait.
+    /// Until an agent or a person acts next, or the task waits.
     #[default]
     Settled,
     /// Not at all.
     None,
 }
 
-/// What becomes of a call that needs a worktree which somebody else changes now.
+/// How a call behaves when it needs a worktree that is in use.
 #[derive(
     Debug,
     Clone,
@@ -145,7 +145,7 @@ pub enum Wait {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum OnLock {
-    /// It waits, in order.
+    /// It waits in the queue.
     #[default]
     Wait,
     /// It is refused with `workspace_locked`.

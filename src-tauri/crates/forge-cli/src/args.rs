@@ -36,7 +36,7 @@ pub(crate) struct Common {
     /// Data folder [default: FORGE_DATA_DIR, else the platform's folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Use the engine of this host, reached by ssh
+    /// Use the engine on this host, over SSH
     #[arg(long, global = true, value_name = "HOST", conflicts_with = "data_dir")]
     pub(crate) on: Option<String>,
     /// Project, by id or name; required if there are several
@@ -49,18 +49,18 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the engine and serve its API to programs on this machine
+    /// Run the engine and serve its API to programs on this computer
     Serve(Serve),
-    /// Open the window on the engine of another computer, which ssh reaches
+    /// Open a window on the engine of another computer, over SSH
     Connect(Connect),
-    /// Manage the engine as a service of systemd that starts when you sign in
+    /// Manage the engine as a systemd service that starts when you sign in
     #[command(subcommand)]
     Service(Service),
     /// Serve the Model Context Protocol over standard input and output
     Mcp(Mcp),
     /// Run scripted agents on a sample repository and print what happens
     Demo {
-        /// Run the agents on a second host that the demo makes: an ssh server on this computer
+        /// Run the agents on a second host that the demo creates: an SSH server on this computer
         #[arg(long, value_name = "KIND")]
         machine: Option<DemoMachine>,
     },
@@ -70,18 +70,18 @@ pub(crate) enum Command {
     /// Manage tasks
     #[command(subcommand)]
     Task(Task),
-    /// Show what runs, what waits, and what needs you
+    /// Show running and waiting tasks, and what needs you
     Status,
     /// Show races and select their winners
     #[command(subcommand)]
     Race(Race),
-    /// Show drafted fixes of failed checks, and apply them
+    /// Show and apply drafted fixes for failed checks
     #[command(subcommand)]
     Fix(Fix),
-    /// Show what runs, stop it, and answer approvals
+    /// Show and stop runs, and answer approvals
     #[command(subcommand)]
     Run(Run),
-    /// Show what runs cost
+    /// Show the cost of runs
     Cost(Cost),
     /// Manage the worktrees of tasks, and their backups
     #[command(subcommand)]
@@ -109,10 +109,10 @@ pub(crate) enum Command {
     /// Manage copies of the database
     #[command(subcommand)]
     Backup(Backup),
-    /// Show and change the settings of Forge as a whole
+    /// Show and change global settings
     #[command(subcommand)]
     Settings(Settings),
-    /// Check this machine for problems
+    /// Check this computer for problems
     Doctor,
     /// Print what helps to find a fault: checks, settings and the engine's log, without secrets, prompts and diffs
     Diagnostics,
@@ -164,7 +164,7 @@ pub(crate) enum Settings {
         /// Name of the setting
         #[arg(value_enum)]
         setting: Setting,
-        /// Its value
+        /// New value
         value: u32,
     },
 }
@@ -172,13 +172,13 @@ pub(crate) enum Settings {
 /// A setting of Forge as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Setting {
-    /// Minutes that agents keep running while Forge is not, 0 to 10080; 0 stops them at once
+    /// Minutes that agents keep running without Forge, 0 to 10080; 0 stops them immediately
     #[value(name = "orphan_minutes")]
     OrphanMinutes,
-    /// Services of tasks that may run at once, 1 to 64
+    /// Maximum number of concurrent services, 1 to 64
     #[value(name = "services_max")]
     ServicesMax,
-    /// Whether terminals of tasks are offered over HTTP: 1 or 0
+    /// Whether terminals are available over HTTP: 1 or 0
     #[value(name = "terminal_remote")]
     TerminalRemote,
 }
@@ -344,14 +344,14 @@ pub(crate) struct Serve {
     /// Port on 127.0.0.1; 0 picks a free one
     #[arg(long, default_value_t = 4780)]
     pub(crate) port: u16,
-    /// Socket to serve at, too; only its owner can use it
+    /// Also listen on this Unix socket, which only its owner can use
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Start in the background unless an engine runs, and print where it serves; on a free port and at a socket in the
-    /// data folder
+    /// Start in the background unless an engine runs, and print its address; uses a free port and a socket in the data
+    /// folder
     #[arg(long, conflicts_with_all = ["port", "no_auth", "no_mcp"])]
     pub(crate) background: bool,
-    /// Require no token: any program on this machine can use the engine
+    /// Require no token: any program on this computer can use the engine
     #[arg(long)]
     pub(crate) no_auth: bool,
     /// Do not serve the Model Context Protocol at /mcp
@@ -364,9 +364,9 @@ pub(crate) struct Serve {
 
 #[derive(Debug, Args)]
 pub(crate) struct Connect {
-    /// Host name, `user@host`, alias of `~/.ssh/config`, or `ssh://user@host:port`
+    /// Host name, `user@host`, alias from `~/.ssh/config`, or `ssh://user@host:port`
     pub(crate) host: String,
-    /// The program `forge` there [default: the one that a login shell there finds]
+    /// Path of `forge` there [default: the one that a login shell finds]
     #[arg(long, value_name = "PATH")]
     pub(crate) program: Option<String>,
     /// Open no window: test the connection, and print how to use the engine
@@ -382,7 +382,7 @@ pub(crate) enum Service {
         #[arg(long, default_value_t = 4780)]
         port: u16,
     },
-    /// Show whether the service is installed and runs
+    /// Show whether the service is installed and running
     Status,
     /// Stop the service and remove its unit; agents keep running for a while
     Remove,

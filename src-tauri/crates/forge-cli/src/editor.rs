@@ -35,7 +35,7 @@ pub(crate) async fn edit(text: &str, name: &'static str) -> Result<Edited, CliEr
         // The editor may have saved something before it failed.
         if fs::read_to_string(&file).is_ok_and(|written| written != text) {
             let kept = folder.keep().join(name);
-            say(&format!("What you wrote is kept in {}.", kept.display()));
+            say(&format!("Your text is kept in {}.", kept.display()));
         }
         return Err(error);
     }

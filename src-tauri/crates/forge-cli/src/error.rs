@@ -161,7 +161,7 @@ impl CliError {
         }
     }
 
-    /// What to do about it.
+    /// Remedy.
     pub(crate) fn hints(&self) -> Vec<String> {
         let one = |text: &str| vec![text.to_owned()];
         match self {

@@ -8,16 +8,16 @@ use crate::{container_args::ContainerArgs, error::CliError};
 /// Options that make a machine a cluster of Slurm.
 #[derive(Debug, Args)]
 pub(crate) struct SlurmArgs {
-    /// Run each task in a job of Slurm
+    /// Run each task in a Slurm job
     #[arg(long, group = "from")]
     slurm: bool,
-    /// Machine of ssh on which jobs are submitted [default: this computer]
+    /// SSH machine from which jobs are submitted [default: this computer]
     #[arg(long, requires = "slurm", value_name = "MACHINE")]
     via: Option<String>,
     /// Partition of the jobs [default: as the cluster decides]
     #[arg(long, requires = "slurm")]
     partition: Option<String>,
-    /// Account that is charged [default: as the cluster decides]
+    /// Account to charge [default: as the cluster decides]
     #[arg(long, requires = "slurm")]
     account: Option<String>,
     /// Time limit of each job, in minutes [default: as the cluster decides]

@@ -77,17 +77,17 @@ pub(crate) const fn waiting(reason: WaitReason, is_at_work: bool) -> &'static st
         WaitReason::HostUnreachable => "code host unreachable",
         WaitReason::NoMachine => "no machine fits",
         WaitReason::MachineBusy => "queued for a machine",
-        WaitReason::MachineQuota => "daily quota of the machine reached",
+        WaitReason::MachineQuota => "machine's daily quota reached",
         WaitReason::MachineUnreachable => "machine not reachable",
         WaitReason::JobPending => "queued on the cluster",
-        WaitReason::MachineDiskFull => "disk of the machine is full",
+        WaitReason::MachineDiskFull => "machine disk full",
         WaitReason::CostLimit => "daily cost limit reached",
         WaitReason::RaceRunning => "race in progress",
         WaitReason::RaceCrown => "choose the winner",
     }
 }
 
-/// Where a race is.
+/// State of a race.
 pub(crate) const fn race(status: RaceStatus) -> &'static str {
     match status {
         RaceStatus::Running => "running",

@@ -179,7 +179,7 @@ pub enum EngineError {
         action: Action,
         /// Why.
         reason: String,
-        /// What it found.
+        /// Its result.
         details: Value,
     },
     /// What is asked is not offered now.
@@ -232,7 +232,7 @@ pub enum EngineError {
     /// The same of a machine that a task is on.
     #[error("Could not work on the machine `{name}`: {error}")]
     Machine {
-        /// What people call it.
+        /// Display name.
         name: String,
         /// Why not.
         error: forge_keeper::TransferError,
@@ -396,7 +396,7 @@ pub enum StartError {
     #[error("Could not {0}")]
     Git(#[from] GitError),
     /// What an earlier process left cannot be settled.
-    #[error("Could not recover what an earlier process left: {0}")]
+    #[error("Could not recover the state of an earlier process: {0}")]
     Recovery(#[from] EngineError),
 }
 

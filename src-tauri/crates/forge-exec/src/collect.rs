@@ -57,7 +57,7 @@ pub enum CollectError {
     #[error(transparent)]
     Run(#[from] ExecError),
     /// Its time was over, and it was stopped.
-    #[error("could not run `{}`: not done after {} s", program.display(), after.as_secs())]
+    #[error("could not run `{}`: it did not finish within {} s", program.display(), after.as_secs())]
     TimedOut {
         /// What ran.
         program: OsString,

@@ -318,7 +318,7 @@ async fn sandbox_that_cannot_be_had_starts_nothing() {
     let ExecError::Sandbox { source, .. } = &error else { panic!("{error:?}") };
     let typed = source.get_ref().and_then(|it| it.downcast_ref::<SandboxError>());
     assert!(matches!(typed, Some(SandboxError::NotExecutable { file }) if *file == program), "{typed:?}");
-    assert_eq!(why, format!("the sandbox does not let {} be executed", program.display()));
+    assert_eq!(why, format!("the sandbox does not allow executing {}", program.display()));
 
     let sandbox = Sandbox { writable: vec![place.root.clone()], ..place.sandbox() };
     let (_, why) = refused(&program, &place.root, sandbox).await;

@@ -68,7 +68,7 @@ pub enum GitError {
         /// Why, in git's words where they are its own.
         reason: String,
     },
-    /// The files of the repository that say which programs git runs are not as a person accepted them.
+    /// The files that determine which programs git runs differ from the accepted ones.
     #[error("run git in {}: its configuration was changed ({change})", .path.display())]
     RepositoryChanged {
         /// The repository.

@@ -73,14 +73,14 @@ pub enum MergeComputation {
     Ready {
         /// The commit (hex).
         commit: String,
-        /// Where the target was.
+        /// Commit of the target before the merge.
         target_before: String,
         /// No new commit was needed: it is the source's tip.
         fast_forward: bool,
     },
     /// The two sides do not go together.
     Conflict {
-        /// Where the target was.
+        /// Commit of the target before the merge.
         target_before: String,
         /// The tree that git made of it (hex), with markers in the files in conflict.
         tree: String,

@@ -5,7 +5,7 @@
 pub struct RepositoryChange {
     /// Names the state that is shown: accepting it accepts nothing else.
     pub digest: String,
-    /// What differs, by path.
+    /// The differences, by path.
     pub files: Vec<ChangedFile>,
 }
 

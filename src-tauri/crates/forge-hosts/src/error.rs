@@ -22,7 +22,7 @@ pub enum HostError {
     /// There is no such thing, or the token may not see it.
     #[error("the host has no {what}, or the token has no access to it")]
     NotFound {
-        /// What was asked for.
+        /// What was requested.
         what: String,
     },
     /// The host asks to wait.

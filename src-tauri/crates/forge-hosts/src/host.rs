@@ -17,7 +17,7 @@ pub struct NewPullRequest {
     pub head: String,
     /// The branch that the work goes into.
     pub base: String,
-    /// Whether it is not yet meant to be merged.
+    /// Whether it is a draft.
     pub draft: bool,
 }
 

@@ -43,7 +43,7 @@ pub enum TransferError {
     #[error("files of the worktree on this machine were changed since they were sent")]
     LocalChanges,
     /// The worktree there is not as it was when it was last sent or fetched here: something else worked on it.
-    #[error("the machine has another state of the worktree than was last sent or fetched")]
+    #[error("the worktree on the machine is not in the state that was last sent or fetched")]
     Foreign,
     /// Something failed on this machine.
     #[error("could not transfer the worktree on this machine: {0}")]

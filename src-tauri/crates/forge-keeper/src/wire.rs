@@ -219,7 +219,7 @@ pub enum Refusal {
     #[error("{0}")]
     Transfer(Fault),
     /// As many programs of a run call tools as may at once.
-    #[error("too many programs of this run use Forge's tools at once")]
+    #[error("too many programs in this run are using Forge's tools at once")]
     TooManyCallers,
     /// The keeper is older than terminals.
     #[error(

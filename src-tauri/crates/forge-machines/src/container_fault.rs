@@ -71,7 +71,7 @@ pub enum ContainerFault {
     },
     /// The image is for another kind of machine.
     #[error(
-        "Could not use the image {image}: it is for {architecture}, and there is a keeper for {have} only."
+        "Could not use the image {image}: it is for {architecture}, and Forge has a keeper only for {have}."
     )]
     Architecture {
         /// Its name.
@@ -90,13 +90,13 @@ pub enum ContainerFault {
         said: String,
     },
     /// There is no such container any more.
-    #[error("Could not find the container {name}: it was removed, and the worktree in it with it.")]
+    #[error("Could not find the container {name}: it was removed together with its worktree.")]
     Gone {
         /// Its name.
         name: String,
     },
     /// It stopped.
-    #[error("Could not stay connected with the container {name}: it stopped ({why}).")]
+    #[error("Could not stay connected to the container {name}: it stopped ({why}).")]
     Stopped {
         /// Its name.
         name: String,
@@ -104,7 +104,7 @@ pub enum ContainerFault {
         why: String,
     },
     /// It was killed since it took too much memory.
-    #[error("Could not stay connected with the container {name}: it was killed at its memory limit{}.", limit_mb.map(|mb| format!(" of {mb} MiB")).unwrap_or_default())]
+    #[error("Could not stay connected to the container {name}: it was killed at its memory limit{}.", limit_mb.map(|mb| format!(" of {mb} MiB")).unwrap_or_default())]
     OutOfMemory {
         /// Its name.
         name: String,
@@ -112,7 +112,7 @@ pub enum ContainerFault {
         limit_mb: Option<u32>,
     },
     /// The connection ended while the container goes on.
-    #[error("Could not stay connected with the container {name}: {said}.")]
+    #[error("Could not stay connected to the container {name}: {said}.")]
     Disconnected {
         /// Its name.
         name: String,
@@ -126,7 +126,7 @@ pub enum ContainerFault {
         engine: String,
     },
     /// The keeper cannot be put where containers see it.
-    #[error("Could not put the keeper into {folder}: {said}.")]
+    #[error("Could not copy the keeper into {folder}: {said}.")]
     KeeperFolder {
         /// The folder.
         folder: String,
@@ -148,7 +148,7 @@ impl ContainerFault {
         match self {
             Self::NoEngine { .. } => "Install podman, or docker.".to_owned(),
             Self::Engine { engine, .. } => format!(
-                "Check that `{engine} info` works in a terminal: that its service runs, and that you may use it."
+                "Check that `{engine} info` works in a terminal: that its service is running, and that you are allowed to use it."
             ),
             Self::TimedOut { .. } => {
                 "Try again. If it happens again, check the load of this computer and its network.".to_owned()
@@ -157,22 +157,22 @@ impl ContainerFault {
                  `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER`."
                 .to_owned(),
             Self::NoLimit { .. } => {
-                "Remove the limit from the machine, run the containers as root, or start this computer with cgroups of version 2 whose controllers are delegated to the user."
+                "Remove the limit from the machine, run the containers as root, or start this computer with cgroups version 2, with its controllers delegated to the user."
                     .to_owned()
             }
             Self::ImageNotFound { .. } => {
-                "Check the spelling of the image's name, and that its registry can be reached and knows you.".to_owned()
+                "Check the spelling of the image's name, that its registry is reachable, and that you are signed in there.".to_owned()
             }
             Self::Source { .. } => "Correct the file, or choose another one.".to_owned(),
-            Self::Build { .. } => "Correct the file by what the build printed.".to_owned(),
-            Self::Architecture { .. } => "Use an image for a kind of machine that there is a keeper for.".to_owned(),
+            Self::Build { .. } => "Correct the file according to the output of the build.".to_owned(),
+            Self::Architecture { .. } => "Use an image for a supported architecture.".to_owned(),
             Self::NotStarted { .. } => {
-                "Correct the machine's image, user, mounts or network by what was said.".to_owned()
+                "Correct the machine's image, user, mounts or network as the message says.".to_owned()
             }
             Self::Gone { .. } => "Start the task over: it gets a new container.".to_owned(),
             Self::Stopped { .. } => "Try again: the container is started, and its files are there.".to_owned(),
-            Self::OutOfMemory { .. } => "Raise the memory limit of the machine, or have the task do less at once.".to_owned(),
-            Self::Disconnected { .. } => "Try again. If it happens again, look at the container's processes.".to_owned(),
+            Self::OutOfMemory { .. } => "Raise the machine's memory limit, or make the task use less at once.".to_owned(),
+            Self::Disconnected { .. } => "Try again. If it happens again, check the container's processes.".to_owned(),
             Self::StorageFull { engine } => {
                 format!("Free space on this computer, for example by `{engine} image prune`.")
             }

@@ -101,7 +101,7 @@ impl<W: Way> Machine<W> {
     fn disk(&self, words: &[&str]) -> Step {
         let root = self.config().root();
         let Some(free) = words.get(3).and_then(|free| free.parse::<u64>().ok()) else {
-            return Step::bad(StepName::Disk, "The free space is not known.", "Check that `df` is there.");
+            return Step::bad(StepName::Disk, "The free space is unknown.", "Check that `df` is installed.");
         };
         let told = format!("{:.1} GiB are free for {}.", free as f64 / f64::from(1 << 20), root);
         if free >= SPACE_KIB {
@@ -126,7 +126,7 @@ impl OnTheWay {
         };
         let signed_in = if by.is_empty() { "Signed in.".to_owned() } else { format!("Signed in by {by}.") };
         let all = [
-            (StepName::Reach, "An ssh server answers.".to_owned()),
+            (StepName::Reach, "An SSH server answers.".to_owned()),
             (StepName::HostKey, "Its host key is known.".to_owned()),
             (StepName::SignIn, signed_in),
         ];
@@ -139,7 +139,7 @@ impl OnTheWay {
 
 fn keeper(session: &Session) -> Step {
     let host_name = &session.greeting.host_name;
-    let how = if session.was_sent { "was sent and runs" } else { "runs" };
+    let how = if session.was_sent { "was copied and is running" } else { "is running" };
     Step::good(StepName::Keeper, format!("The keeper {how} on {host_name}."))
 }
 
@@ -155,13 +155,13 @@ fn git(host: &str, plain: &str, login: &str) -> Step {
     if plain.is_empty() {
         return Step::bad(
             StepName::Git,
-            "git is on the search path of a login only, where git itself does not look for it.",
-            "Install git for all users of the machine, or set the search path where a shell that is no login shell reads it.",
+            "git is only on the search path of a login, where git itself does not look for it.",
+            "Install git for all users of the machine, or set the search path where a non-login shell reads it.",
         );
     }
     let version = plain.trim_start_matches("git version ").to_owned();
     match version_of(plain) {
-        Some(found) if found >= GIT => Step::good(StepName::Git, format!("git {version} is there.")),
+        Some(found) if found >= GIT => Step::good(StepName::Git, format!("git {version} is installed.")),
         _ => {
             let needed = format!("{}.{}", GIT.0, GIT.1);
             Step::from(&Fault::OldGit { host: host.to_owned(), version, needed })
@@ -195,7 +195,7 @@ fn lingering(kills: &str) -> Step {
             "Set `KillUserProcesses=no` in `/etc/systemd/logind.conf`, or name the user in `KillExcludeUsers`.",
         );
     }
-    Step::good(StepName::Lingering, "Programs go on when the session ends.")
+    Step::good(StepName::Lingering, "Programs keep running when the session ends.")
 }
 
 fn clock(host: &str, told: &str, begun: SystemTime) -> Step {
@@ -203,8 +203,8 @@ fn clock(host: &str, told: &str, begun: SystemTime) -> Step {
     let Ok(there) = told.parse::<u64>() else {
         return Step::bad(
             StepName::Clock,
-            format!("The clock of {host} is not known."),
-            "Check that `date` is there.",
+            format!("The clock of {host} is unknown."),
+            "Check that `date` is installed.",
         );
     };
     let by = there.abs_diff(here);
@@ -215,7 +215,7 @@ fn clock(host: &str, told: &str, begun: SystemTime) -> Step {
     Step::bad(
         StepName::Clock,
         format!("Its clock is {by} s {way} this computer's."),
-        "Have both set their clocks by the network (`timedatectl set-ntp true`).",
+        "Synchronize both clocks over the network (`timedatectl set-ntp true`).",
     )
 }
 

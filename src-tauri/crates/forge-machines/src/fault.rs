@@ -28,7 +28,7 @@ pub enum Fault {
         said: String,
     },
     /// `ssh` refuses its configuration.
-    #[error("Could not use the configuration of ssh: {said}.")]
+    #[error("Could not use the SSH configuration: {said}.")]
     Configuration {
         /// What it said.
         said: String,
@@ -55,7 +55,7 @@ pub enum Fault {
     },
     /// Something accepts the connection and then says nothing.
     #[error(
-        "Could not reach {host}: something accepts the connection, but does not answer as an ssh server."
+        "Could not reach {host}: something accepts the connection, but does not respond as an SSH server."
     )]
     Silent {
         /// Its name.
@@ -95,7 +95,7 @@ pub enum Fault {
     },
     /// There is no keeper for this kind of machine.
     #[error(
-        "Could not run the keeper on {host}: it is a {there} machine, and there is a keeper for {have} only."
+        "Could not run the keeper on {host}: it is a {there} machine, and Forge has a keeper only for {have}."
     )]
     WrongArchitecture {
         /// Its name.
@@ -132,7 +132,7 @@ pub enum Fault {
         said: String,
     },
     /// What arrived is not what was sent.
-    #[error("Could not put the keeper on {host}: what arrived there is not what was sent.")]
+    #[error("Could not copy the keeper to {host}: the file was damaged on the way.")]
     Damaged {
         /// Its name.
         host: String,
@@ -165,7 +165,7 @@ pub enum Fault {
         needed: String,
     },
     /// It ended the session, and said something else.
-    #[error("Could not stay connected with {host}: {said}.")]
+    #[error("Could not stay connected to {host}: {said}.")]
     Ended {
         /// Its name.
         host: String,
@@ -202,14 +202,14 @@ impl Fault {
                 "Correct the machine's options, or `~/.ssh/config` on this computer.".to_owned()
             }
             Self::NoSuchHost { .. } => {
-                "Check the spelling of the name, and whether this computer is in the right network or VPN.".to_owned()
+                "Check the spelling of the name, and whether this computer is on the right network or VPN.".to_owned()
             }
             Self::Unreachable { .. } | Self::TimedOut { .. } => {
-                "Check that the machine is on, that its ssh server runs, and that this computer is in the right network."
+                "Check that the machine is on, that its SSH server is running, and that this computer is on the right network."
                     .to_owned()
             }
             Self::Silent { .. } => {
-                "Check the address and the port. A gateway or firewall may answer in the machine's place.".to_owned()
+                "Check the address and the port. A gateway or firewall may be answering instead of the machine.".to_owned()
             }
             Self::HostKeyUnknown { host } => {
                 format!("Run `ssh {host}` in a terminal once, compare the fingerprint, and accept the key.")
@@ -221,19 +221,19 @@ impl Fault {
                 )
             }
             Self::PermissionDenied { host, .. } => {
-                format!("Check that `ssh {host}` works in a terminal without a question: user, key, and the key's agent.")
+                format!("Check that `ssh {host}` works in a terminal without a prompt: user, key, and SSH agent.")
             }
             Self::OtherMachine { .. } => {
-                "Give the name of one machine, not one that several share; or remove the machine and add it again."
+                "Use a name that belongs to one machine only, or remove the machine and add it again."
                     .to_owned()
             }
-            Self::WrongArchitecture { .. } => "Use a Linux machine of a kind that there is a keeper for.".to_owned(),
+            Self::WrongArchitecture { .. } => "Use a Linux machine of a supported architecture.".to_owned(),
             Self::NoProgram { program, .. } => {
                 format!("Install `{program}` on the machine, or in the image of the container.")
             }
             Self::DiskFull { .. } => "Free space on the machine, or choose another folder.".to_owned(),
             Self::Folder { .. } => {
-                "Choose a folder that the user may write to and run programs from.".to_owned()
+                "Choose a folder where the user can write files and run programs.".to_owned()
             }
             Self::Damaged { .. } => "Try again. If it happens again, check the machine's disk.".to_owned(),
             Self::Protocol { .. } => {

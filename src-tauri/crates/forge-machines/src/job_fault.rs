@@ -72,7 +72,7 @@ pub struct JobOver {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JobFault {
     /// What is known of jobs cannot be read or written here. Nothing is submitted then.
-    #[error("Could not read or write what is known of jobs: {said}.")]
+    #[error("Could not read or write the record of jobs: {said}.")]
     Unwritten {
         /// What the database said.
         said: String,
@@ -81,7 +81,7 @@ pub enum JobFault {
     #[error("Could not tell whether the cluster took the job: it has not said so yet.")]
     Unsure,
     /// The job has not begun.
-    #[error("Could not begin job {job} yet: {why}.")]
+    #[error("Could not start job {job} yet: {why}.")]
     Waiting {
         /// What the cluster calls it.
         job: JobRef,
@@ -91,7 +91,7 @@ pub enum JobFault {
         remedy: String,
     },
     /// The job has begun and does not go on for now.
-    #[error("Could not go on in job {job} for now: {why}.")]
+    #[error("Could not continue in job {job} for now: {why}.")]
     Stalled {
         /// What the cluster calls it.
         job: JobRef,
@@ -107,7 +107,7 @@ pub enum JobFault {
     #[error("Could not find the job of the task: none is on record.")]
     NoJob,
     /// The connection ended while the job goes on.
-    #[error("Could not stay connected with job {job}: {said}.")]
+    #[error("Could not stay connected to job {job}: {said}.")]
     Disconnected {
         /// What the cluster calls it.
         job: JobRef,
@@ -127,25 +127,25 @@ fn told(over: &JobOver) -> String {
         JobEnd::OutOfMemory => format!("it was killed at its memory limit{of}"),
         JobEnd::Cancelled => "somebody cancelled it".to_owned(),
         JobEnd::Deleted => "somebody deleted it".to_owned(),
-        JobEnd::Taken => "its pod was taken away".to_owned(),
-        JobEnd::Evicted => "its node put it out".to_owned(),
+        JobEnd::Taken => "its pod was removed".to_owned(),
+        JobEnd::Evicted => "its node evicted it".to_owned(),
         JobEnd::NodeFailed => {
             "its node failed, and the cluster cannot tell whether programs still run there".to_owned()
         }
-        JobEnd::NodeCameBack => "its node failed, and came back without it".to_owned(),
-        JobEnd::Preempted => "a job with a higher priority took its place".to_owned(),
+        JobEnd::NodeCameBack => "its node failed, and came back without the job".to_owned(),
+        JobEnd::Preempted => "a job with a higher priority preempted it".to_owned(),
         JobEnd::BootFailed => "its node did not start".to_owned(),
         JobEnd::Ended => "it ended".to_owned(),
-        JobEnd::Unknown => "the cluster does not know it any more, so why it ended is not known".to_owned(),
+        JobEnd::Unknown => "the cluster no longer knows it, so the reason is unknown".to_owned(),
     };
     let silent = match end {
         JobEnd::NodeFailed | JobEnd::NodeCameBack => "",
         JobEnd::Taken | JobEnd::Evicted if *may_go_on => ", and it has not ended yet",
         JobEnd::Preempted if *may_go_on => ", and it may not have ended yet",
-        _ if *may_go_on => ", but its node does not answer, so it may go on there",
+        _ if *may_go_on => ", but its node does not answer, so it may still be running there",
         _ => "",
     };
-    format!("Could not go on in {job}{node}: {why}{said}{silent}.")
+    format!("Could not continue in {job}{node}: {why}{said}{silent}.")
 }
 
 impl JobOver {
@@ -199,11 +199,11 @@ impl JobFault {
             }
             Self::Waiting { remedy, .. } | Self::Stalled { remedy, .. } => remedy.clone(),
             Self::Over(over) if over.may_go_on || over.end == JobEnd::NodeFailed => {
-                "Wait until its cluster knows its end, or give up the machine: the task then goes on in another job.".to_owned()
+                "Wait until its cluster knows its end, or give up the machine: the task then continues in another job.".to_owned()
             }
             Self::Over(over) => match over.end {
-                JobEnd::TimeLimit => "Raise the time limit of the machine, or have the task do less.",
-                JobEnd::OutOfMemory => "Raise the memory of the machine, or have the task do less at once.",
+                JobEnd::TimeLimit => "Raise the machine's time limit, or make the task smaller.",
+                JobEnd::OutOfMemory => "Raise the machine's memory, or make the task use less at once.",
                 JobEnd::Evicted => {
                     "Start the task again: it gets another job. If it happens again, have the machine ask for as much memory and storage as the task needs."
                 }

@@ -38,7 +38,7 @@ pub enum KeeperProgramError {
         source: io::Error,
     },
     /// It is no program of Linux for a kind of machine that is known.
-    #[error("could not use {} as the keeper's program: it is no Linux program for a known kind of machine", path.display())]
+    #[error("could not use {} as the keeper's program: it is not a Linux program for a supported architecture", path.display())]
     Unknown {
         /// The file.
         path: PathBuf,

@@ -58,7 +58,7 @@ pub(crate) struct Session {
 /// How far a session is, as `ssh` tells when it is asked to tell more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// An ssh server answers.
+    /// An SSH server answers.
     Reached,
     /// Its host key is the one that is known.
     Trusted,

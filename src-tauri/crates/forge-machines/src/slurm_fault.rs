@@ -14,7 +14,7 @@ pub enum SlurmFault {
         place: String,
     },
     /// The controller does not answer. It says nothing of jobs.
-    #[error("Could not reach the controller of Slurm: {said}.")]
+    #[error("Could not reach the Slurm controller: {said}.")]
     Controller {
         /// What was said.
         said: String,
@@ -26,7 +26,7 @@ pub enum SlurmFault {
         said: String,
     },
     /// What a job has is not seen where jobs are submitted.
-    #[error("Could not find {folder} {place}: what a job has there is not seen.")]
+    #[error("Could not find {folder} {place}: files that a job writes there are not visible.")]
     NotShared {
         /// The folder.
         folder: String,
@@ -41,14 +41,14 @@ impl SlurmFault {
     pub fn remedy(&self) -> String {
         match self {
             Self::NoProgram { .. } => {
-                "Install the client commands of Slurm there, or name a login node that has them."
+                "Install the Slurm client commands there, or choose a login node that has them."
             }
             Self::Controller { .. } => {
                 "Check that `sinfo` works there. Jobs go on while the controller is down, and so do their tasks when it \
                  is back."
             }
             Self::Refused { .. } => {
-                "Correct the machine's partition, account, time, memory, processors or GRES by what was said."
+                "Correct the machine's partition, account, time, memory, processors or GRES as the message says."
             }
             Self::NotShared { .. } => {
                 "Choose a folder on a file system that the nodes and the computer that submits jobs share."

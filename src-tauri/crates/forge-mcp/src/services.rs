@@ -65,9 +65,9 @@ pub(crate) struct Seen {
     name: String,
     /// `starting`, `ready`, `failed` or `stopped`; null if it was never started.
     state: Option<ServiceState>,
-    /// Why, in a sentence.
+    /// Reason, one sentence.
     reason: Option<String>,
-    /// Where it answers while it runs.
+    /// Its address while it runs.
     url: Option<String>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn log<B: Backend>(contract: Contract<B>, input: Value) -> Running {
 fn unknown(all: &[TaskService]) -> ApiError {
     let names: Vec<&str> = all.iter().map(|service| service.name.as_str()).collect();
     let message = match names.as_slice() {
-        [] => "the project names no services: a person can add one in its settings".to_owned(),
+        [] => "the project has no services: a person can add one in its settings".to_owned(),
         names => format!("is not one of the project's services: {}", names.join(", ")),
     };
     ApiError::invalid("name", &message)

@@ -18,13 +18,13 @@ use crate::{
 };
 
 names! {
-    /// The protocol an agent program is driven by.
+    /// The protocol that drives an agent program.
     pub enum AdapterKind {
         /// A command; its exit code decides.
         Shell = "shell",
-        /// Codex, by the JSON-RPC of its app server.
+        /// Codex, through the JSON-RPC of its app server.
         Codex = "codex",
-        /// Claude Code, by stream-json.
+        /// Claude Code, through stream-json.
         Claude = "claude",
         /// Any program that speaks the Agent Client Protocol, version 1.
         Acp = "acp",
@@ -52,22 +52,22 @@ contract! {
     pub struct Agent {
         /// Identity.
         pub id: AgentId,
-        /// What people call it; unique.
+        /// Display name; unique.
         pub name: String,
         /// How it is driven.
         pub adapter: AdapterKind,
         /// The adapter's own configuration: a [`ShellConfig`] for `shell`, a [`ProgramConfig`] for the others.
         #[specta(type = specta_typescript::Unknown)]
         pub config: Value,
-        /// The model it is asked to use; the command of a `shell` agent finds it in `FORGE_MODEL`.
+        /// The requested model; the command of a `shell` agent finds it in `FORGE_MODEL`.
         pub model: Option<String>,
-        /// How many of its executions may run at once.
+        /// Maximum number of its concurrent runs.
         pub max_concurrent: u32,
-        /// While true, nothing new starts on it.
+        /// While true, no new runs start on it.
         pub paused: bool,
-        /// Executions that run now.
+        /// Current runs.
         pub running: u32,
-        /// When it was made.
+        /// When it was created.
         pub created_at: Timestamp,
         /// When it last changed.
         pub updated_at: Timestamp,
@@ -199,13 +199,13 @@ contract! {
     /// A model that an agent program offers.
     #[derive(Eq)]
     pub struct AgentModel {
-        /// What a profile's `model` is set to.
+        /// Value for a profile's `model`.
         pub id: String,
-        /// What people call it.
+        /// Display name.
         pub name: String,
-        /// The efforts that it knows, as a profile's `effort`.
+        /// Supported efforts, as values for a profile's `effort`.
         pub efforts: Vec<String>,
-        /// Whether the program takes it when none is named.
+        /// Whether it is the program's default.
         pub is_default: bool,
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 };
 
 names! {
-    /// What an agent asks about.
+    /// Subject of an agent's request.
     pub enum ApprovalKind {
         /// To run a command.
         Command = "command",
@@ -21,7 +21,7 @@ names! {
         FileChange = "file_change",
         /// To use another tool.
         Tool = "tool",
-        /// To get more rights: a folder, the network.
+        /// To get more permissions: a folder, the network.
         Permission = "permission",
         /// Something that only a person knows.
         Question = "question",
@@ -29,15 +29,15 @@ names! {
 }
 
 names! {
-    /// What choosing an option means.
+    /// Meaning of an option.
     pub enum ApprovalChoice {
         /// Yes, this once.
         AllowOnce = "allow_once",
-        /// Yes, and do not ask again for the like of it.
+        /// Yes, and do not ask again for similar requests.
         AllowAlways = "allow_always",
-        /// No; the agent goes on without.
+        /// No; the agent continues without.
         RejectOnce = "reject_once",
-        /// No, and do not ask again for the like of it.
+        /// No, and do not ask again for similar requests.
         RejectAlways = "reject_always",
         /// No, and the agent stops.
         Stop = "stop",
@@ -47,19 +47,19 @@ names! {
 }
 
 names! {
-    /// Where a question is.
+    /// State of an approval.
     pub enum ApprovalStatus {
         /// It waits for an answer.
         Pending = "pending",
         /// It was answered.
         Answered = "answered",
-        /// Its run ended, or the program no longer wants to know.
+        /// Its run ended, or the program no longer needs an answer.
         Expired = "expired",
     }
 }
 
 contract! {
-    /// One of the answers that may be given.
+    /// One of the possible answers.
     #[derive(Eq)]
     pub struct ApprovalOption {
         /// Its name within the question.
@@ -73,13 +73,13 @@ contract! {
     /// Which entry of a race asks.
     #[derive(Eq)]
     pub struct AskingEntry {
-        /// The task that is raced.
+        /// The task of the race.
         pub task_id: TaskId,
         /// The strategy's name.
         pub name: String,
     }
 
-    /// A question of an agent.
+    /// An approval that an agent requests.
     pub struct Approval {
         /// Identity.
         pub id: ApprovalId,
@@ -93,26 +93,26 @@ contract! {
         pub execution_id: ExecutionId,
         /// Its agent.
         pub agent_id: AgentId,
-        /// What about.
+        /// Subject.
         pub kind: ApprovalKind,
-        /// The question's name within its run; the run's log has it as the `id` of the entry.
+        /// The id of the request within its run; the `id` of its entry in the run's log.
         pub ask: String,
-        /// In one line: the command, the path, the question.
+        /// One line: the command, the path or the question.
         pub title: String,
         /// Why, where, the change: `{reason?, command?, cwd?, paths?, diff?, input?}`, text of at most 64 KiB each.
         #[specta(type = specta_typescript::Unknown)]
         pub detail: Value,
-        /// What may be answered.
+        /// The possible answers.
         pub options: Vec<ApprovalOption>,
         /// Where it is.
         pub status: ApprovalStatus,
         /// The option that was chosen.
         pub answer: Option<String>,
-        /// What was said along with it.
+        /// Message sent with it.
         pub note: Option<String>,
-        /// Who answered, as in a transition's actor.
+        /// Who answered, in the form of a transition's actor.
         pub answered_by: Option<String>,
-        /// When it was asked.
+        /// When it was requested.
         pub asked_at: Timestamp,
         /// When it was answered or expired.
         pub answered_at: Option<Timestamp>,

@@ -32,7 +32,7 @@ contract! {
         pub bytes: u32,
         /// When it was added.
         pub added_at: Timestamp,
-        /// When it was said with a message; null as long as it waits for one.
+        /// When it was sent with a message; null until then.
         pub sent_at: Option<Timestamp>,
     }
 

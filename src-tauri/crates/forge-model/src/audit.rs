@@ -6,7 +6,7 @@ use crate::{contract, names};
 pub const MAX_SCORE: u8 = 100;
 
 names! {
-    /// What an auditor decided.
+    /// A reviewer's decision.
     pub enum AuditVerdict {
         /// The work is good.
         Pass = "pass",
@@ -16,40 +16,40 @@ names! {
 }
 
 names! {
-    /// How much a finding matters.
+    /// Severity of a finding.
     pub enum Severity {
-        /// The work cannot stay like this.
+        /// The work must be changed.
         Error = "error",
-        /// It should be better.
+        /// The work should be improved.
         Warning = "warning",
-        /// Something to know.
+        /// For information.
         Info = "info",
     }
 }
 
 contract! {
-    /// Something an auditor found at a place of the diff.
+    /// A reviewer's finding at a place in the diff.
     pub struct AuditFinding {
         /// The file, from the root of the repository.
         pub file: String,
-        /// The line in the new version, from 1; null for the file as a whole.
+        /// The line in the new version, from 1; null for the whole file.
         pub line: Option<u32>,
-        /// How much it matters.
+        /// Its severity.
         pub severity: Severity,
         /// What.
         pub text: String,
     }
 
-    /// What an auditor's text says.
+    /// Content of a reviewer's text.
     #[derive(Default)]
     pub struct Audit {
-        /// Its decision; null when it gave none.
+        /// Its decision; null if it gave none.
         pub verdict: Option<AuditVerdict>,
         /// Why, in its words.
         pub reason: Option<String>,
         /// 0 to 100.
         pub score: Option<u8>,
-        /// What it found.
+        /// Its result.
         pub findings: Vec<AuditFinding>,
     }
 }

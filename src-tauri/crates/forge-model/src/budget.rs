@@ -26,7 +26,7 @@ contract! {
     /// One budget.
     #[derive(Copy, Eq)]
     pub struct Budget {
-        /// Spent since the last boundary.
+        /// Used since the last reset.
         pub used: u32,
         /// How many there are.
         pub limit: u32,

@@ -23,7 +23,7 @@ names! {
     pub enum CommentSource {
         /// The person.
         Person = "person",
-        /// An auditor's finding.
+        /// A reviewer's finding.
         Auditor = "auditor",
         /// The pull request at the code host.
         Host = "host",
@@ -31,11 +31,11 @@ names! {
 }
 
 names! {
-    /// What became of a comment.
+    /// State of a comment.
     pub enum CommentStatus {
-        /// Written, told to nobody yet.
+        /// Written, but not sent yet.
         Draft = "draft",
-        /// The agent was told, or it came with a verdict.
+        /// It was sent to the agent, or came with a verdict.
         Sent = "sent",
         /// A person resolved it.
         Resolved = "resolved",
@@ -43,7 +43,7 @@ names! {
 }
 
 names! {
-    /// The version of the file that a comment speaks of.
+    /// The version of the file that a comment refers to.
     pub enum DiffSide {
         /// The one before the task's changes.
         Old = "old",
@@ -53,7 +53,7 @@ names! {
 }
 
 contract! {
-    /// A comment that is to be made.
+    /// A comment to create.
     #[derive(Eq)]
     #[serde(deny_unknown_fields)]
     pub struct NewComment {
@@ -62,7 +62,7 @@ contract! {
         /// Which version of it.
         #[serde(default = "NewComment::new_side")]
         pub side: DiffSide,
-        /// The first line, from 1; null for the file as a whole.
+        /// The first line, from 1; null for the whole file.
         #[serde(default)]
         pub line: Option<u32>,
         /// The last line; the first when absent.
@@ -78,37 +78,37 @@ contract! {
         pub id: CommentId,
         /// The task.
         pub task_id: TaskId,
-        /// The review whose work it speaks of.
+        /// The review whose work it refers to.
         pub review_id: Option<ReviewId>,
         /// Where it comes from.
         pub source: CommentSource,
         /// Who wrote it: an agent's name or an account at the host; empty for the person.
         pub author: String,
-        /// What became of it.
+        /// Its status.
         pub status: CommentStatus,
-        /// How much it matters, when an auditor said so.
+        /// Its severity, if a reviewer set one.
         pub severity: Option<Severity>,
         /// The file.
         pub path: String,
         /// Which version of it.
         pub side: DiffSide,
-        /// The first line when it was written, from 1; null for the file as a whole.
+        /// First line at the time of writing, from 1; null for the whole file.
         pub line: Option<u32>,
-        /// The last line then.
+        /// Last line at the time of writing.
         pub last_line: Option<u32>,
-        /// Where these lines are now; null when they are gone, or for the file as a whole.
+        /// Current position of the first line; null if the lines are gone, or for the whole file.
         pub now_line: Option<u32>,
-        /// The last of them now.
+        /// Current position of the last line.
         pub now_last_line: Option<u32>,
         /// Whether the lines, or the file, are gone.
         pub outdated: bool,
         /// The commented lines as they were.
         pub excerpt: Vec<String>,
-        /// What was said, Markdown.
+        /// Text, Markdown.
         pub text: String,
-        /// Where it can be read at the host.
+        /// Its address on the code host.
         pub url: Option<String>,
-        /// When it was made.
+        /// When it was created.
         pub created_at: Timestamp,
         /// When it last changed.
         pub updated_at: Timestamp,

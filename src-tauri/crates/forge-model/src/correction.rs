@@ -30,7 +30,7 @@ contract! {
         AuditFailed {
             /// Its reason.
             reason: String,
-            /// What it found.
+            /// Its result.
             findings: Vec<AuditFinding>,
             /// This is attempt n.
             attempt: u32,
@@ -50,9 +50,9 @@ contract! {
         },
         /// The merge conflicts.
         Conflict {
-            /// The branch that was to be merged into.
+            /// The target branch.
             target: String,
-            /// What conflicts.
+            /// The conflicting paths.
             paths: Vec<ConflictPath>,
             /// Whether Forge has begun the merge in the worktree, for an agent that cannot.
             #[serde(default)]
@@ -105,14 +105,14 @@ contract! {
 }
 
 contract! {
-    /// What a person said to an agent, as people are shown it.
+    /// A person's message to an agent, as shown to people.
     #[derive(Eq)]
     pub struct SaidMessage {
-        /// The words; empty when comments or files say it all.
+        /// The text; may be empty when comments or files were sent.
         pub text: String,
-        /// How many comments on the diff went with it.
+        /// Number of diff comments sent with it.
         pub comments: u32,
-        /// The names of the files that went with it.
+        /// Names of the files sent with it.
         pub files: Vec<String>,
     }
 }

@@ -13,10 +13,10 @@ use crate::{
 };
 
 names! {
-    /// What a sum of costs is for.
+    /// Grouping of a cost total.
     #[derive(Default)]
     pub enum CostGroup {
-        /// A day, where this machine is.
+        /// A day in this computer's time zone.
         #[default]
         Day = "day",
         /// A project.
@@ -35,7 +35,7 @@ contract! {
     #[derive(Default, Eq)]
     #[serde(rename_all = "camelCase")]
     pub struct CostTokens {
-        /// Input that no cache served.
+        /// Input not served from a cache.
         #[specta(type = u32)]
         pub input: u64,
         /// Input read from a cache.
@@ -44,7 +44,7 @@ contract! {
         /// Input written to a cache.
         #[specta(type = u32)]
         pub cache_write: u64,
-        /// Output, reasoning included.
+        /// Output, including reasoning.
         #[specta(type = u32)]
         pub output: u64,
         /// The part of the output that was reasoning.
@@ -52,14 +52,14 @@ contract! {
         pub reasoning: u64,
     }
 
-    /// A coder run that cost more than is usual, as it was found when it ended. Later runs change nothing of it.
+    /// A coder run of unusually high cost, as detected when it ended. Later runs do not change it.
     #[serde(rename_all = "camelCase")]
     pub struct CostAnomalyRecord {
-        /// When it was found.
+        /// When it was detected.
         pub at: Timestamp,
         /// The task; of a race's entry, the raced one.
         pub task_id: TaskId,
-        /// The run; where it was restarted by itself, the last one.
+        /// The run; the last one if it was restarted automatically.
         pub execution_id: ExecutionId,
         /// The task's title.
         pub title: String,
@@ -68,23 +68,23 @@ contract! {
         pub strategy: Option<String>,
         /// The model that was used.
         pub model: String,
-        /// What it cost in micro-dollars, with its restarts.
+        /// Cost in micro-dollars, including its restarts.
         #[specta(type = u32)]
         pub cost_micro_usd: u64,
-        /// The median that it was compared with, which may end in half a micro-dollar.
+        /// The median that it was compared with, in micro-dollars; may have a half.
         #[specta(type = u32)]
         pub median_micro_usd: f64,
-        /// How many medians that is.
+        /// Cost as a multiple of the median.
         #[specta(type = u32)]
         pub ratio: f64,
-        /// Above how many medians a run is told.
+        /// Multiple of the median above which a run is flagged.
         #[specta(type = u32)]
         pub threshold: f64,
-        /// Over how many runs the median was taken.
+        /// Number of runs for the median.
         pub samples: u32,
-        /// What it used.
+        /// Its usage.
         pub tokens: CostTokens,
-        /// Its runs, restarts included.
+        /// Its runs, including restarts.
         pub attempts: u32,
     }
 
@@ -100,7 +100,7 @@ contract! {
         pub record: CostAnomalyRecord,
     }
 
-    /// A line of the ledger: one run of an agent that is over.
+    /// A row of the ledger: one ended run of an agent.
     pub struct CostRow {
         /// The run.
         pub execution_id: ExecutionId,
@@ -114,83 +114,83 @@ contract! {
         pub project_id: ProjectId,
         /// Its name.
         pub project_name: String,
-        /// What for.
+        /// Purpose.
         pub role: ExecutionRole,
         /// The agent.
         pub agent_id: AgentId,
         /// Its name.
         pub agent_name: String,
-        /// The model that was used; of several, the one that cost the most. Null when the program named none.
+        /// The model; if there were several, the one with the highest cost. Null if the program named none.
         pub model: Option<String>,
-        /// How many models were used.
+        /// Number of models used.
         pub models: u32,
         /// Which entry of a race it was.
         pub strategy: Option<String>,
-        /// Whether that entry won; null while nobody has, and outside of races.
+        /// Whether that entry won; null before the decision and outside of races.
         pub race_won: Option<bool>,
         /// How it ended.
         pub status: ExecutionStatus,
         /// Which run of the task in its role, from 1.
         pub attempt: u32,
-        /// Whether it went on by itself with what the run before was cut short in.
+        /// Whether it automatically continued the work of an interrupted run.
         pub is_restart: bool,
         /// When it ended.
         pub ended_at: Timestamp,
-        /// What it cost in micro-dollars; null when nobody knows.
+        /// Cost in micro-dollars; null if unknown.
         #[specta(type = Option<u32>)]
         pub cost_micro_usd: Option<u64>,
-        /// Where that number comes from.
+        /// Source of that number.
         pub cost_source: CostSource,
         /// The price data of a computed cost.
         pub price_version: Option<String>,
-        /// What it used.
+        /// Its usage.
         pub tokens: CostTokens,
-        /// Whether its cost was out of the ordinary.
+        /// Whether its cost was an anomaly.
         pub is_anomaly: bool,
     }
 
-    /// A sum over runs.
+    /// A total over runs.
     #[derive(Default)]
     pub struct CostSum {
-        /// What the runs have in common: a day (`2026-01-31`), an id, or a model.
+        /// Group of the runs: a day (`2026-01-31`), an id, or a model.
         pub key: String,
-        /// That for people.
+        /// Name of the group for people.
         pub label: String,
-        /// The project, of a task's sum.
+        /// The project, if the group is a task.
         pub project_id: Option<ProjectId>,
-        /// The task's number, of a task's sum.
+        /// The task's number, if the group is a task.
         pub task_number: Option<u32>,
-        /// What is known of the cost, in micro-dollars.
+        /// The known cost, in micro-dollars.
         #[specta(type = u32)]
         pub cost_micro_usd: u64,
-        /// The part of it that was counted by list prices, in micro-dollars.
+        /// The part of it estimated from list prices, in micro-dollars.
         #[specta(type = u32)]
         pub list_price_micro_usd: u64,
         /// How many runs.
         pub runs: u32,
-        /// Of how many of them nobody knows the cost.
+        /// How many of them have an unknown cost.
         pub unknown: u32,
-        /// What they used.
+        /// Their usage.
         pub tokens: CostTokens,
-        /// The part of all input that a cache served, 0 to 1; null without input.
+        /// Share of all input served from a cache, 0 to 1; null without input.
         pub cached_share: Option<f64>,
     }
 
-    /// Sums over the runs of a time.
+    /// Totals over the runs of a period.
     pub struct CostTotals {
         /// Over all of them.
         pub all: CostSum,
-        /// By the day on which they ended, where this machine is; the latest first.
+        /// By the day on which they ended, in this computer's time zone; latest first.
         pub days: Vec<CostSum>,
-        /// By project, the dearest first.
+        /// By project, highest cost first.
         pub projects: Vec<CostSum>,
-        /// By task, the dearest first.
+        /// By task, highest cost first.
         pub tasks: Vec<CostSum>,
-        /// By agent, the dearest first.
+        /// By agent, highest cost first.
         pub agents: Vec<CostSum>,
-        /// By model, the dearest first; a run that used several counts for each.
+        /// By model, highest cost first; a run with several models counts for each.
         pub models: Vec<CostSum>,
-        /// How many sums were left off the longest list.
+        /// Number of totals left off the longest list.
         pub left_off: u32,
     }
 
@@ -202,35 +202,35 @@ contract! {
         pub project_id: String,
         /// Its name.
         pub project_name: String,
-        /// The model; empty when the program named none.
+        /// The model; empty if the program named none.
         pub model: String,
-        /// How many runs of known cost there are, also those that were left off.
+        /// Number of runs of known cost, including those left off.
         pub samples: u32,
-        /// How many runs there are whose cost nobody knows.
+        /// Number of runs of unknown cost.
         pub unknown: u32,
         /// When each ended, in milliseconds since 1970.
         #[specta(type = Vec<u32>)]
         pub at_ms: Vec<i64>,
-        /// What each cost, in micro-dollars.
+        /// Cost of each, in micro-dollars.
         #[specta(type = Vec<u32>)]
         pub cost_micro_usd: Vec<u64>,
-        /// The median of those before it.
+        /// The median of the runs before it.
         #[specta(type = Vec<Option<u32>>)]
         pub median_micro_usd: Vec<Option<f64>>,
-        /// Above what it would be an anomaly.
+        /// The anomaly threshold.
         #[specta(type = Vec<Option<u32>>)]
         pub limit_micro_usd: Vec<Option<f64>>,
         /// The number of each one's task.
         pub task_number: Vec<u32>,
-        /// Whether it was found to be an anomaly.
+        /// Whether it is an anomaly.
         pub is_anomaly: Vec<bool>,
     }
 
     /// The course of costs.
     pub struct CostSeries {
-        /// A line per model and project, the one with the most runs first.
+        /// One line per model and project, the one with the most runs first.
         pub lines: Vec<CostLine>,
-        /// How many lines were left off.
+        /// Number of lines left off.
         pub left_off: u32,
     }
 }
@@ -242,7 +242,7 @@ pub struct CostPoint {
     pub at: Timestamp,
     /// What it cost, in micro-dollars.
     pub cost: u64,
-    /// The median of those before it.
+    /// The median of the runs before it.
     pub median: Option<f64>,
     /// Above how many medians it is an anomaly.
     pub ratio: Option<f64>,

@@ -5,7 +5,7 @@ use crate::{contract, postmortem::Postmortem, trajectory::Trajectory};
 contract! {
     /// The note and the postmortems of a task.
     pub struct Debrief {
-        /// How it went, in its agent's words; null when it left none.
+        /// The agent's note on how the task went; null if there is none.
         pub note: Option<Trajectory>,
         /// What was recorded, oldest first.
         pub postmortems: Vec<Postmortem>,

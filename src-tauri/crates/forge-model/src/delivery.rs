@@ -25,35 +25,35 @@ contract! {
         pub at: Timestamp,
     }
 
-    /// What a task delivered.
+    /// Delivery of a task.
     pub struct Delivery {
-        /// In the agent's own words, from its last run.
+        /// The agent's summary from its last run.
         pub summary: Option<String>,
-        /// The merge; null when a person closed the task without one.
+        /// The merge; null if a person closed the task without one.
         pub merge: Option<Merge>,
         /// The pull request that it went through.
         pub pull_request: Option<PullRequestLink>,
         /// The task's commits, oldest first; at most 200.
         pub commits: Vec<DeliveredCommit>,
-        /// How much changed.
+        /// Size of the changes.
         pub diff_stat: Option<DiffStat>,
         /// The checks of the review that passed.
         pub checks: Vec<ReviewStep>,
-        /// What the auditor said in it.
+        /// The reviewer's result in it.
         pub audit: Option<AuditReport>,
-        /// Who decided: a person, an agent or the engine by its rules; null when nobody was asked.
+        /// Who decided: a person, an agent or the engine by its rules; null if nobody was asked.
         pub decided_by: Option<crate::actor::Actor>,
         /// Attempts at passing the review.
         pub attempts: u32,
         /// Runs of agents.
         pub runs: u32,
-        /// What all runs used and cost.
+        /// Usage and cost of all runs.
         pub usage: Usage,
         /// When work began.
         pub started_at: Option<Timestamp>,
         /// When the task was closed.
         pub finished_at: Timestamp,
-        /// How long agents ran altogether, in milliseconds.
+        /// Total agent time, in milliseconds.
         #[specta(type = f64)]
         pub agent_ms: i64,
     }

@@ -30,22 +30,22 @@ pub struct DiffSummary {
     pub there: Option<SeenThere>,
 }
 
-/// Of files that programs on another machine work on: when they were as they are shown.
+/// State of files that programs on another machine are working on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, specta::Type, schemars::JsonSchema)]
 pub struct SeenThere {
     /// The machine.
     pub machine_id: MachineId,
-    /// What the machine is called.
+    /// Name of the machine.
     pub machine: String,
-    /// When the files were so.
+    /// Time of the state shown.
     pub at: Timestamp,
-    /// What stands there, as a name that changes with it; `None` when nothing came from the machine yet.
+    /// Version of the files there, changing with them; `None` when nothing came from the machine yet.
     pub snapshot: Option<String>,
-    /// Why nothing newer is shown; `None` when what is shown is what stands there.
+    /// Why nothing newer is shown; `None` when the files shown are current.
     pub error: Option<String>,
 }
 
-/// How a file differs from its earlier self.
+/// How a file changed.
 #[derive(
     Debug,
     Clone,
@@ -62,9 +62,9 @@ pub struct SeenThere {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FileChangeKind {
-    /// Was not there before; includes untracked files.
+    /// Did not exist before; includes untracked files.
     Added,
-    /// Is not there any more.
+    /// Does not exist any more.
     Deleted,
     /// Same path and type, other content.
     Modified,
@@ -95,22 +95,22 @@ pub struct FileChange {
     pub added: u32,
     /// Removed lines; 0 for binaries.
     pub removed: u32,
-    /// Holds something that is not text.
+    /// Contains data that is not text.
     pub binary: bool,
     /// Made by a program: `linguist-generated` attribute or a lock file's name.
     pub generated: bool,
-    /// git does not know the file yet.
+    /// git does not track the file yet.
     pub untracked: bool,
-    /// Bytes before; `None` when it was not there or was not looked at.
+    /// Size before, in bytes; `None` when the file did not exist or was not read.
     #[specta(type = Option<f64>)]
     pub old_size: Option<u64>,
-    /// Bytes after; `None` when it is gone or was not looked at.
+    /// Size after, in bytes; `None` when the file is gone or was not read.
     #[specta(type = Option<f64>)]
     pub new_size: Option<u64>,
-    /// git's name for the content before; `None` when it was not there.
+    /// git's object id of the content before; `None` when the file did not exist.
     #[serde(default)]
     pub old_blob: Option<String>,
-    /// git's name for the content after; `None` when it is gone, or lies in the worktree and nobody named it yet.
+    /// git's object id of the content after; `None` when it is gone, or only in the worktree and not hashed yet.
     #[serde(default)]
     pub new_blob: Option<String>,
 }
@@ -123,11 +123,11 @@ pub struct FileDiff {
     /// The hunks, cut to the page; a hunk that spans pages comes again with its header on each of them,
     /// its ranges those of the whole hunk.
     pub hunks: Vec<Hunk>,
-    /// Too large to be shown unasked; `hunks` is empty then.
+    /// Too large to be shown by default; `hunks` is then empty.
     pub too_large: bool,
     /// Some text was not UTF-8 and is shown with replacement characters.
     pub lossy: bool,
-    /// Row to ask for next, when there are more.
+    /// Row to request next, if there are more.
     pub next_start: Option<u32>,
     /// Rows (lines of all hunks, without headers) in all pages.
     pub total_rows: u32,
@@ -150,7 +150,7 @@ pub struct Hunk {
     pub lines: Vec<DiffLine>,
 }
 
-/// Which side of a diff a line stands on.
+/// Side of a diff that a line is on.
 #[derive(
     Debug,
     Clone,
@@ -186,6 +186,6 @@ pub struct DiffLine {
     pub new_no: Option<u32>,
     /// The line without its line feed; a carriage return before it is kept.
     pub text: String,
-    /// The file's last line, and no line feed ends it.
+    /// The file's last line, without a line feed at its end.
     pub no_newline: bool,
 }

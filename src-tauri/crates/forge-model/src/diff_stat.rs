@@ -3,7 +3,7 @@
 use crate::contract;
 
 contract! {
-    /// How much a task's branch changes.
+    /// Size of the changes on a task's branch.
     #[derive(Copy)]
     pub struct DiffStat {
         /// Changed files.

@@ -16,7 +16,7 @@ names! {
         Passed = "passed",
         /// One failed.
         Failed = "failed",
-        /// Its time ran out before they passed.
+        /// It timed out before they passed.
         TimedOut = "timed_out",
         /// They never ran.
         NotRun = "not_run",
@@ -26,7 +26,7 @@ names! {
 names! {
     /// A rule of the election.
     pub enum ElectionRule {
-        /// Whose checks did not pass is out.
+        /// Eliminates entries whose checks did not pass.
         Gate = "gate",
         /// The highest score of the reviewer.
         Reviewer = "reviewer",
@@ -34,9 +34,9 @@ names! {
         Cost = "cost",
         /// The first name by its bytes.
         Name = "name",
-        /// No rule: a person chose. Elections never say so, only races do.
+        /// No rule: a person chose. Occurs only in races, never in elections.
         Person = "person",
-        /// No rule: nobody is left.
+        /// No rule: no entry is left.
         None = "none",
     }
 }
@@ -59,12 +59,12 @@ contract! {
         pub cost_micro_usd: Option<u64>,
     }
 
-    /// An entry that a rule put out, and by what.
+    /// An entry that a rule eliminated, and why.
     #[derive(Eq)]
     pub struct Dropped {
         /// The strategy's name.
         pub name: String,
-        /// What the rule looked at: how its checks ended, a score, micro-dollars, a name; null when unknown.
+        /// Value that the rule compared: result of the checks, score, micro-dollars or name; null if unknown.
         pub value: Option<String>,
     }
 
@@ -73,9 +73,9 @@ contract! {
     pub struct ElectionStep {
         /// The rule.
         pub rule: ElectionRule,
-        /// Who is left, in the order of names.
+        /// Remaining entries, by name.
         pub kept: Vec<String>,
-        /// Who is not, in the order of names.
+        /// Eliminated entries, by name.
         pub dropped: Vec<Dropped>,
     }
 

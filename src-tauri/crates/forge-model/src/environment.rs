@@ -42,7 +42,7 @@ names! {
     pub enum EnvironmentMode {
         /// All of it.
         InheritAll = "inherit_all",
-        /// All of it but what looks like a secret, and files that shells run at every start.
+        /// All variables, except what looks like a secret and names files that shells run at every start.
         Safe = "safe",
         /// The search path, the home folder, the language and the like.
         Minimal = "minimal",
@@ -50,7 +50,7 @@ names! {
 }
 
 names! {
-    /// When the login shell's profile is run.
+    /// When the profile of the login shell runs.
     pub enum ShellMode {
         /// Once; commands run in the environment that it leaves, in a shell that reads no profile.
         LoginOnce = "login_once",
@@ -60,13 +60,13 @@ names! {
 }
 
 contract! {
-    /// What programs inherit of the user's environment.
+    /// Which variables of the user's environment programs inherit.
     #[derive(Eq)]
     #[serde(deny_unknown_fields, default)]
     pub struct EnvironmentSettings {
         /// How much.
         pub mode: EnvironmentMode,
-        /// Names of variables that are passed whatever the mode.
+        /// Names of variables that are passed in every mode.
         pub pass: Vec<String>,
     }
 

@@ -56,7 +56,7 @@ names! {
         MergeStarted = "merge.started",
         /// It is on the target.
         MergeSucceeded = "merge.succeeded",
-        /// It needs a hand.
+        /// It needs help.
         MergeConflict = "merge.conflict",
         /// A race began.
         RaceStarted = "race.started",

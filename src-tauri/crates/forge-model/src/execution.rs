@@ -13,7 +13,7 @@ use crate::{
 };
 
 names! {
-    /// What an agent was run for.
+    /// Purpose of an agent's run.
     pub enum ExecutionRole {
         /// To do the work.
         Coder = "coder",
@@ -27,9 +27,9 @@ names! {
 }
 
 names! {
-    /// Where an execution is.
+    /// State of a run.
     pub enum ExecutionStatus {
-        /// Recorded, its process not yet up.
+        /// Recorded; its process has not started yet.
         Starting = "starting",
         /// Its process runs.
         Running = "running",
@@ -47,7 +47,7 @@ names! {
 }
 
 impl ExecutionStatus {
-    /// Whether it is over.
+    /// Whether it has ended.
     #[must_use]
     pub const fn is_over(self) -> bool {
         !matches!(self, Self::Starting | Self::Running | Self::Waiting)
@@ -55,11 +55,11 @@ impl ExecutionStatus {
 }
 
 names! {
-    /// Where a cost comes from.
+    /// Source of a cost.
     pub enum CostSource {
         /// The agent said so.
         Reported = "reported",
-        /// Counted from what it used, by the prices of the model.
+        /// Computed from its usage, with the prices of the model.
         Computed = "computed",
         /// Nobody knows.
         Unknown = "unknown",
@@ -67,10 +67,10 @@ names! {
 }
 
 contract! {
-    /// What runs used and cost, summed.
+    /// Total usage and cost of runs.
     #[derive(Default, Eq)]
     pub struct Usage {
-        /// Input tokens that no cache served.
+        /// Input tokens not served from a cache.
         #[specta(type = f64)]
         pub input_uncached: u64,
         /// Input tokens read from a cache.
@@ -79,7 +79,7 @@ contract! {
         /// Input tokens written to a cache.
         #[specta(type = f64)]
         pub cache_write: u64,
-        /// Output tokens, reasoning included.
+        /// Output tokens, including reasoning.
         #[specta(type = f64)]
         pub output: u64,
         /// The part of `output` that was reasoning.
@@ -88,17 +88,17 @@ contract! {
         /// Cost in micro-dollars of the runs whose cost is known; null when none is.
         #[specta(type = Option<f64>)]
         pub cost_micro_usd: Option<u64>,
-        /// Runs whose cost nobody knows.
+        /// Runs of unknown cost.
         pub runs_of_unknown_cost: u32,
     }
 
-    /// Why an execution failed.
+    /// Why a run failed.
     pub struct ExecutionError {
         /// The kind, as in the adapters' closed set.
         pub code: String,
         /// What happened.
         pub message: String,
-        /// What to do about it.
+        /// Remedy.
         pub remedy: String,
     }
 
@@ -110,7 +110,7 @@ contract! {
         pub task_id: TaskId,
         /// The ordered subtask whose turn it is, if it is one.
         pub subtask_id: Option<TaskId>,
-        /// What for.
+        /// Purpose.
         pub role: ExecutionRole,
         /// The agent.
         pub agent_id: AgentId,
@@ -120,44 +120,44 @@ contract! {
         pub attempt: u32,
         /// Where it is.
         pub status: ExecutionStatus,
-        /// The execution it goes on from.
+        /// The run that it continues.
         pub parent_execution_id: Option<ExecutionId>,
         /// The agent program's own session.
         pub session_id: Option<String>,
-        /// How it came to its session.
+        /// How its session started.
         pub session_mode: SessionMode,
         /// The session that it continues or copies.
         pub from_session: Option<String>,
-        /// Why it was started, in words.
+        /// Why it was started.
         pub cause: String,
-        /// What people said that it was started with.
+        /// Messages of people that it was started with.
         pub messages: Vec<SaidMessage>,
-        /// What it is doing now.
+        /// Current activity.
         pub activity: String,
         /// The branch's commit before.
         pub before_commit: Option<String>,
         /// The branch's commit after.
         pub after_commit: Option<String>,
-        /// What it used.
+        /// Its usage.
         pub usage: Usage,
-        /// What it cost in micro-dollars.
+        /// Cost in micro-dollars.
         #[specta(type = Option<f64>)]
         pub cost_micro_usd: Option<u64>,
-        /// Where that number comes from.
+        /// Source of that number.
         pub cost_source: CostSource,
-        /// The price data that a computed cost was counted by.
+        /// The price data of a computed cost.
         pub price_version: Option<String>,
-        /// What it used, model by model, each with its cost where that is known.
+        /// Its usage by model, each with its cost if known.
         pub models: Vec<UsageSample>,
-        /// The conflict that its work ran into.
+        /// The conflict of its work.
         pub conflict: Option<Conflict>,
         /// Why it failed.
         pub error: Option<ExecutionError>,
-        /// Names of variables of the user's environment that were kept from it.
+        /// Names of variables of the user's environment that were withheld from it.
         pub withheld: Vec<String>,
-        /// What its sandbox came to; none where it ran without one.
+        /// Result of its sandbox; none if it ran without one.
         pub sandbox: Option<SandboxReport>,
-        /// What the agent said about its work.
+        /// The agent's summary of its work.
         pub summary: Option<String>,
         /// Its log.
         pub log_id: String,

@@ -15,17 +15,17 @@ use crate::{
 pub const MAX_FAILURE_IDS: usize = 50;
 
 names! {
-    /// Where a proposal is.
+    /// State of a drafted fix.
     pub enum FixStatus {
-        /// It waits for somebody's word.
+        /// It waits for a decision.
         Drafted = "drafted",
-        /// It is in the task's branch, and the failing step is to be run again.
+        /// It is in the task's branch, and the failed step reruns next.
         Applied = "applied",
-        /// The step passes with it.
+        /// The step passed with it.
         Verified = "verified",
-        /// It was taken out again.
+        /// It was rolled back.
         RolledBack = "rolled_back",
-        /// Somebody did not want it.
+        /// It was rejected.
         Rejected = "rejected",
         /// It no longer applies: its file changed, or the work that it was drafted on is none of the task's.
         Superseded = "superseded",
@@ -41,9 +41,9 @@ impl FixStatus {
 }
 
 names! {
-    /// Where the drafting of a proposal is.
+    /// State of the drafting of a fix.
     pub enum DraftStatus {
-        /// The agent is at it.
+        /// The agent is drafting.
         Drafting = "drafting",
         /// It led to a proposal.
         Drafted = "drafted",
@@ -63,7 +63,7 @@ contract! {
         pub command: String,
         /// Null when a signal or its time limit ended it.
         pub exit_code: Option<i32>,
-        /// What it complained about, sorted.
+        /// Its error messages, sorted.
         pub failure_ids: Vec<String>,
     }
 
@@ -73,7 +73,7 @@ contract! {
     pub struct FixAuthor {
         /// The agent.
         pub agent: AgentId,
-        /// Its model, as far as that is known.
+        /// Its model, if known.
         pub model: Option<String>,
     }
 
@@ -85,12 +85,12 @@ contract! {
         pub passed: bool,
         /// Its exit code.
         pub exit_code: Option<i32>,
-        /// Whether its time ran out.
+        /// Whether it timed out.
         pub timed_out: bool,
         /// How long it took, in milliseconds.
         #[specta(type = f64)]
         pub duration_ms: i64,
-        /// Where its output is.
+        /// Log with its output.
         pub log_id: String,
         /// When it ended.
         pub at: Timestamp,
@@ -121,7 +121,7 @@ contract! {
         pub gate: FixGate,
         /// Who drafted it.
         pub author: FixAuthor,
-        /// What drafting it cost in micro-dollars; null when nobody knows.
+        /// Cost of drafting it in micro-dollars; null if unknown.
         #[specta(type = Option<f64>)]
         pub cost_micro_usd: Option<u64>,
         /// Where it is.
@@ -130,15 +130,15 @@ contract! {
         pub created_at: Timestamp,
         /// The commit that it was applied as.
         pub applied_commit: Option<String>,
-        /// The failing step with it.
+        /// Result of the failed step with it.
         pub verification: Option<FixVerification>,
-        /// Why it is where it is, when that is not plain.
+        /// Reason for its state, if there is one.
         pub reason: Option<String>,
         /// Who decided that.
         pub decided_by: Option<Actor>,
         /// The reviewer who asked for it while at work on the task: it is applied if they send the work back.
         pub wanted_by: Option<Actor>,
-        /// When it came to be there.
+        /// When it entered its state.
         pub updated_at: Timestamp,
         /// What it changes.
         pub patch: String,
@@ -157,9 +157,9 @@ contract! {
         pub agent_id: AgentId,
         /// The entry of the task's race whose work it is drafted on; null for the task's own work.
         pub strategy: Option<String>,
-        /// The file that the check complained about.
+        /// The file that the check's errors name.
         pub file: String,
-        /// The commit that was judged.
+        /// The commit that was reviewed.
         pub base_commit: String,
         /// What failed.
         pub gate: FixGate,
@@ -175,7 +175,7 @@ contract! {
         pub finished_at: Option<Timestamp>,
     }
 
-    /// What was drafted for a task, oldest first.
+    /// Fixes drafted for a task, oldest first.
     pub struct Fixes {
         /// The proposals.
         pub proposals: Vec<FixProposal>,

@@ -33,10 +33,10 @@ contract! {
     pub struct ScriptHook {
         /// What is run.
         pub command: String,
-        /// When it is ended, in seconds.
+        /// Time limit in seconds.
         #[serde(default = "ScriptHook::default_timeout")]
         pub timeout_seconds: u32,
-        /// Whether its failure keeps the agent from being started; `before_work` only.
+        /// Whether its failure keeps the agent from starting; `before_work` only.
         #[serde(default)]
         pub blocking: bool,
         /// The exit codes that count as success.
@@ -62,7 +62,7 @@ contract! {
     #[derive(Default)]
     #[serde(deny_unknown_fields, default)]
     pub struct LifecycleHooks {
-        /// A task is about to be worked on.
+        /// Work on a task is about to start.
         pub before_work: Vec<LifecycleHook>,
         /// Its agent has been started.
         pub on_work_start: Vec<LifecycleHook>,
@@ -99,9 +99,9 @@ contract! {
         pub status: HookStatus,
         /// The script's exit code, when it exited.
         pub exit_code: Option<i32>,
-        /// What it printed, head and tail.
+        /// Output, head and tail.
         pub stdout: String,
-        /// What it printed as errors, head and tail.
+        /// Standard error, head and tail.
         pub stderr: String,
         /// How long it took, in milliseconds.
         #[specta(type = f64)]
@@ -112,20 +112,20 @@ contract! {
         pub at: Timestamp,
     }
 
-    /// What a test of a hook showed. Nothing was moved and no agent was started.
+    /// Result of a hook test. No task was moved and no agent was started.
     pub struct HookTest {
         /// How it ended.
         pub status: HookStatus,
         /// The script's exit code, when it exited.
         pub exit_code: Option<i32>,
-        /// What it printed, head and tail.
+        /// Output, head and tail.
         pub stdout: String,
-        /// What it printed as errors, head and tail.
+        /// Standard error, head and tail.
         pub stderr: String,
         /// How long it took, in milliseconds.
         #[specta(type = f64)]
         pub duration_ms: u64,
-        /// Whether it ran out of time.
+        /// Whether it timed out.
         pub timed_out: bool,
         /// Where it ran.
         pub working_dir: String,
@@ -147,9 +147,9 @@ names! {
         Ok = "ok",
         /// It failed.
         Failed = "failed",
-        /// It ran out of time.
+        /// It timed out.
         TimedOut = "timed_out",
-        /// Nothing to do, or not for this event.
+        /// Nothing to do, or not applicable to this event.
         Skipped = "skipped",
         /// Forge ended, or the task was moved, while it ran; it is not run again.
         Interrupted = "interrupted",

@@ -31,7 +31,7 @@ pub const MAX_STRATEGY_NAME: usize = 64;
 pub const MAX_TIMEOUT_SECONDS: u32 = 86_400;
 
 names! {
-    /// Where a value comes from.
+    /// Source of a value.
     pub enum ValueSource {
         /// Nobody set it.
         Default = "default",
@@ -45,7 +45,7 @@ names! {
 }
 
 contract! {
-    /// One way to go about a task in a race.
+    /// One strategy for a task in a race.
     #[derive(Eq)]
     #[serde(deny_unknown_fields)]
     pub struct Strategy {
@@ -53,13 +53,13 @@ contract! {
         pub name: String,
         /// Who works.
         pub agent_id: AgentId,
-        /// With which model; the profile's when absent.
+        /// The model; the profile's when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub model: Option<String>,
-        /// With which effort; the profile's when absent.
+        /// The effort; the profile's when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub effort: Option<String>,
-        /// What is said to it besides the task.
+        /// Extra instructions besides the task.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub prompt_suffix: Option<String>,
     }
@@ -76,15 +76,15 @@ contract! {
     #[derive(Eq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
     pub struct Competitive {
-        /// Whether tasks may be marked for a race.
+        /// Whether tasks can be set to race.
         pub enabled: bool,
-        /// How many entries run at once.
+        /// Maximum number of concurrent entries.
         pub max_parallel: u32,
         /// How long an entry may take from its own start, in seconds.
         pub timeout_sec: u32,
-        /// Who races; every enabled agent when empty.
+        /// The strategies that race; every enabled agent when empty.
         pub strategies: Vec<Strategy>,
-        /// Whether the result waits for a person, who may choose another winner.
+        /// Whether the result waits for a person, who can choose another winner.
         pub human_crown: bool,
         /// Whether the first name wins where no check, score or cost tells the entries apart. Without it such a race
         /// waits for a person's choice: a name is no reason to merge.
@@ -93,30 +93,30 @@ contract! {
         pub keep_losers_days: u32,
     }
 
-    /// Small patches that are drafted when a check fails.
+    /// Small patches drafted when a check fails.
     #[derive(Eq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
     pub struct AutoFix {
         /// Whether they are drafted.
         pub enabled: bool,
-        /// Whether a draft takes the place of the retry.
+        /// Whether a draft replaces the retry.
         pub apply_without_review: bool,
-        /// The most lines a draft may change.
+        /// Maximum number of lines that a draft changes.
         pub max_changed_lines: u32,
-        /// Who drafts; the task's coder when absent.
+        /// Agent that drafts; the task's coder when absent.
         pub agent_id: Option<AgentId>,
     }
 
-    /// Runs that cost more than runs of their model usually do.
+    /// Runs of unusually high cost for their model.
     #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
     pub struct CostAnomaly {
-        /// Whether they are looked for.
+        /// Whether they are detected.
         pub enabled: bool,
-        /// Above how many medians.
+        /// Multiple of the median.
         pub ratio: f64,
-        /// Over how many earlier runs the median is taken.
+        /// Number of earlier runs for the median.
         pub median_window: u32,
-        /// How many earlier runs there must be.
+        /// Minimum number of earlier runs.
         pub min_samples: u32,
     }
 
@@ -130,32 +130,32 @@ contract! {
         pub competitive: Competitive,
         /// Drafted fixes.
         pub auto_fix: AutoFix,
-        /// Costs out of the ordinary.
+        /// Unusually high costs.
         pub cost_anomaly: CostAnomaly,
-        /// Whether a review that gets nowhere blocks its task before the budget is spent.
+        /// Whether a review without progress blocks its task before the budget is used up.
         pub stop_on_stagnation: bool,
         /// A retry's prompt starts with what failed.
         pub reflexion: Switch,
         /// A finished task leaves a note of how it went.
         pub trajectory: Switch,
-        /// Lessons that people accepted are told to later tasks.
+        /// Later tasks receive the lessons that people accepted.
         pub knowledge: Switch,
         /// A finished task leaves a record of its attempts.
         pub postmortem: Switch,
-        /// A project without checks is offered the ones its files imply.
+        /// Forge suggests checks for a project without any, based on its files.
         pub gate_suggestions: Switch,
     }
 
-    /// A task's own race: what is given replaces the project's.
+    /// Race settings of a task; they override the project's.
     #[derive(Default, Eq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
     pub struct TaskRace {
-        /// Whether the task is raced.
+        /// Whether the task has a race.
         pub enabled: bool,
         /// Who races.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub strategies: Option<Vec<Strategy>>,
-        /// How many entries run at once.
+        /// Maximum number of concurrent entries.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub max_parallel: Option<u32>,
         /// How long an entry may take, in seconds.
@@ -164,18 +164,18 @@ contract! {
         /// Whether a person chooses the winner.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub human_crown: Option<bool>,
-        /// Whether the first name wins where nothing else tells the entries apart.
+        /// Whether the first name breaks ties.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub name_decides: Option<bool>,
     }
 
     /// What `.forge.json` of the default branch says, as last read.
     pub struct RepositoryConfig {
-        /// The commit whose file is in force; null when no commit had one.
+        /// The commit whose file is active; null when no commit had one.
         pub commit: Option<String>,
-        /// The commit that was last looked at.
+        /// The commit that was checked last.
         pub looked_at: String,
-        /// What is wrong with the file there, which is then not in force.
+        /// Problems of the file there, which is then not active.
         pub findings: Vec<Finding>,
         /// Its inner loop.
         #[specta(type = specta_typescript::Unknown)]
@@ -185,13 +185,13 @@ contract! {
         pub services: Vec<ServiceDefinition>,
     }
 
-    /// The inner loop of a project with where each value comes from.
+    /// The inner loop of a project, with the source of each value.
     pub struct InnerLoopState {
-        /// What is in force.
+        /// The active values.
         pub config: InnerLoop,
-        /// Where each value comes from, by its path (`competitive.maxParallel`).
+        /// Source of each value, by its path (`competitive.maxParallel`).
         pub sources: BTreeMap<String, ValueSource>,
-        /// What the repository says; null before it was read.
+        /// Values of the repository; null before it was read.
         pub repository: Option<RepositoryConfig>,
     }
 }

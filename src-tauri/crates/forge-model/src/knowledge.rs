@@ -24,18 +24,18 @@ const COMMON: [&str; 45] = [
 ];
 
 contract! {
-    /// Something that the project has learned.
+    /// A lesson of the project.
     pub struct Lesson {
         /// Its file in the repository.
         pub path: String,
-        /// Its heading, else the name of its file.
+        /// Its heading, otherwise the name of its file.
         pub title: String,
         /// Its first paragraph.
         pub summary: String,
-        /// Files and folders that it is about.
+        /// Files and folders that it applies to.
         #[serde(default)]
         pub paths: Vec<String>,
-        /// The number of the task that taught it.
+        /// The number of the task that it came from.
         #[serde(default)]
         pub task: Option<u32>,
     }
@@ -46,7 +46,7 @@ contract! {
 pub struct Document {
     /// What it says.
     pub lesson: LessonDraft,
-    /// The number of the task that taught it.
+    /// The number of the task that it came from.
     pub task: Option<u32>,
 }
 

@@ -3,27 +3,27 @@
 use crate::{contract, names};
 
 names! {
-    /// What a layer of a prompt is.
+    /// Kind of a prompt's layer.
     pub enum LayerKind {
-        /// What the attempt before failed at.
+        /// Failures of the previous attempt.
         Reflexion = "reflexion",
-        /// What the agent's profile puts before every prompt.
+        /// The prompt prefix of the agent's profile.
         Profile = "profile",
-        /// What Forge does itself and the agent must not.
+        /// Actions that Forge performs and the agent must not.
         Rules = "rules",
         /// The task.
         Task = "task",
         /// Branch and target.
         Place = "place",
-        /// What must hold at the end: the checks.
+        /// Acceptance criteria: the checks.
         Acceptance = "acceptance",
-        /// The plan that was approved, or is being made.
+        /// The plan that was approved or is being written.
         Plan = "plan",
-        /// What the project has learned, with where it says so.
+        /// Lessons of the project, with their sources.
         Knowledge = "knowledge",
-        /// What happened so far, with evidence.
+        /// Events so far, with evidence.
         History = "history",
-        /// What this one run is about.
+        /// The task of this run.
         Now = "now",
     }
 }

@@ -20,13 +20,13 @@ pub const MAX_PATHS: usize = 20;
 pub const MAX_PATH: usize = 255;
 
 names! {
-    /// What became of a lesson.
+    /// State of a lesson.
     pub enum LessonStatus {
         /// It waits for a person.
         Proposed = "proposed",
-        /// The repository keeps it.
+        /// It is in the repository.
         Accepted = "accepted",
-        /// A person did not want it.
+        /// A person dismissed it.
         Dismissed = "dismissed",
     }
 }
@@ -37,23 +37,23 @@ contract! {
     pub struct LessonDraft {
         /// What it is about, on one line.
         pub title: String,
-        /// What was learned, Markdown.
+        /// Text of the lesson, Markdown.
         pub body: String,
         /// Files and folders that it is about, from the root of the repository.
         pub paths: Vec<String>,
     }
 
-    /// A lesson that the repository keeps, or one that was proposed.
+    /// A lesson in the repository, or a proposed one.
     pub struct LessonView {
-        /// Its identity as a proposal; null for a file that somebody wrote without Forge.
+        /// Its id as a proposal; null for a file that was written without Forge.
         pub id: Option<LessonId>,
-        /// What became of it.
+        /// Its status.
         pub status: LessonStatus,
         /// What it is about.
         pub title: String,
-        /// What was learned, Markdown.
+        /// Text of the lesson, Markdown.
         pub body: String,
-        /// Files and folders that it is about.
+        /// Files and folders that it applies to.
         pub paths: Vec<String>,
         /// Its file in the repository; null until it is accepted.
         pub file: Option<String>,

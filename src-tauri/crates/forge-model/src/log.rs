@@ -13,13 +13,13 @@ use crate::names;
 names! {
     /// What an entry tells. Closed: an event no adapter knows becomes [`EntryKind::Raw`].
     pub enum EntryKind {
-        /// The program is up. Body: `{session_id?, model?, program?}`.
+        /// The program has started. Body: `{session_id?, model?, program?}`.
         SessionStarted = "session_started",
-        /// What the agent was told. Body: `{text}`.
+        /// A message to the agent. Body: `{text}`.
         UserMessage = "user_message",
-        /// What the agent said. Body: `{text}`. [`EntryKind::read`] takes the older name `assistant` too.
+        /// A message of the agent. Body: `{text}`. [`EntryKind::read`] also takes the older name `assistant`.
         AssistantText = "assistant_text",
-        /// What the agent thought. Body: `{text}`.
+        /// The agent's reasoning. Body: `{text}`.
         Reasoning = "reasoning",
         /// A command it ran. Body: `{command, cwd?, exit_code?, output?}`.
         Command = "command",
@@ -29,19 +29,19 @@ names! {
         ToolCall = "tool_call",
         /// Its plan. Body: `{steps: [{text, done}]}`.
         Plan = "plan",
-        /// It asks to be allowed something. Body: `{text, ..}`.
+        /// A request for approval. Body: `{text, ..}`.
         ApprovalRequest = "approval_request",
         /// The answer to an [`EntryKind::ApprovalRequest`] of the same id. Body: `{answer}`.
         ApprovalResolved = "approval_resolved",
         /// Tokens and cost. Body: [`crate::usage::UsageSample`].
         Usage = "usage",
-        /// Forge itself says something about the run. Body: `{text, code?}`.
+        /// A message from Forge about the run. Body: `{text, code?}`.
         Notice = "notice",
         /// Findings of a review. Body: as the adapter gives them.
         Review = "review",
-        /// The agent's turn is over. Body: `{summary?}`.
+        /// The agent's turn has ended. Body: `{summary?}`.
         TurnEnded = "turn_ended",
-        /// The process is gone. Body: `{code?, signal?, duration_ms, left_behind}`.
+        /// The process has ended. Body: `{code?, signal?, duration_ms, left_behind}`.
         ProcessExit = "process_exit",
         /// The record of a lifecycle hook's run, its log's last entry. Body: [`crate::hook::HookRun`].
         HookRun = "hook_run",
@@ -49,7 +49,7 @@ names! {
         Stdout = "stdout",
         /// Text on standard error. Body: `{text}`, one or more lines.
         Stderr = "stderr",
-        /// An event nobody normalises. Body: the event.
+        /// An event that is not normalised. Body: the event.
         Raw = "raw",
     }
 }
@@ -108,7 +108,7 @@ pub struct LogEntry {
     pub raw_offset: u64,
 }
 
-/// A stretch of a log, in order.
+/// A page of a log, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Type, JsonSchema)]
 pub struct LogPage {
     /// The entries, by ascending `seq`.

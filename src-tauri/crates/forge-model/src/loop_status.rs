@@ -18,11 +18,11 @@ names! {
         Competitive = "competitive",
         /// Drafted fixes.
         AutoFix = "auto_fix",
-        /// Costs out of the ordinary.
+        /// Unusually high costs.
         CostAnomaly = "cost_anomaly",
-        /// Measures of whether work gets anywhere.
+        /// Measures of the progress of work.
         Validate = "validate",
-        /// A retry is told what failed.
+        /// A retry's prompt includes the failures.
         Reflexion = "reflexion",
         /// Notes of how tasks went.
         Trajectory = "trajectory",
@@ -36,7 +36,7 @@ names! {
 }
 
 contract! {
-    /// The task that something was done about.
+    /// The task concerned.
     #[derive(Eq)]
     pub struct LoopTask {
         /// Identity.
@@ -47,14 +47,14 @@ contract! {
         pub title: String,
     }
 
-    /// What a part of the inner loop did last.
+    /// Latest activity of a part of the inner loop.
     #[derive(Eq)]
     pub struct LoopEffect {
         /// When.
         pub at: Timestamp,
-        /// About which task; null when about none, or one that is gone.
+        /// The task; null if there is none, or if it was deleted.
         pub task: Option<LoopTask>,
-        /// What came of it, in a sentence without its point.
+        /// Its effect, one sentence without a full stop.
         pub effect: String,
     }
 
@@ -69,11 +69,11 @@ contract! {
         pub enabled: bool,
         /// Who says so.
         pub source: ValueSource,
-        /// Whether what it does is recorded; without, `last` and `open` say nothing.
+        /// Whether its activity is recorded; if not, `last` and `open` have no meaning.
         pub recorded: bool,
-        /// What it did last; null when nothing yet.
+        /// Its latest activity; null if there is none yet.
         pub last: Option<LoopEffect>,
-        /// How many things of it are open.
+        /// Number of its open items.
         pub open: u32,
     }
 }

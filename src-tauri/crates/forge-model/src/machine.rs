@@ -74,13 +74,13 @@ impl MachineKind {
 }
 
 names! {
-    /// What is known of a machine.
+    /// A machine.
     pub enum MachineContact {
         /// There is a connection.
         Live = "live",
-        /// There was one, or one was tried, and it failed.
+        /// The connection failed.
         Unreachable = "unreachable",
-        /// Nothing was asked of it since this engine started.
+        /// Not contacted since this engine started.
         Unknown = "unknown",
     }
 }
@@ -98,10 +98,10 @@ contract! {
         /// The port; as ssh decides when absent.
         #[serde(default)]
         pub port: Option<u16>,
-        /// The file of the key; as ssh decides when absent.
+        /// The key file; as ssh decides when absent.
         #[serde(default)]
         pub identity_file: Option<String>,
-        /// Options, as `ssh -o` takes them.
+        /// Options for `ssh -o`.
         #[serde(default)]
         pub options: Vec<String>,
     }
@@ -110,7 +110,7 @@ contract! {
     #[derive(Default, Eq)]
     #[serde(deny_unknown_fields, default)]
     pub struct MachineCaps {
-        /// Runs of agents; without limit when absent.
+        /// Runs of agents; no limit when absent.
         pub runs: Option<u32>,
     }
 
@@ -118,7 +118,7 @@ contract! {
     #[derive(Default, Eq)]
     #[serde(deny_unknown_fields, default)]
     pub struct MachineQuota {
-        /// Runs of agents that begin on a day; without limit when absent.
+        /// Runs of agents that begin on a day; no limit when absent.
         pub runs_per_day: Option<u32>,
         /// What the runs of a day may have cost, in micro-dollars, before the next one waits for the following day;
         /// without limit when absent. A run that is at work goes on.
@@ -130,14 +130,14 @@ contract! {
     pub struct Machine {
         /// Identity.
         pub id: MachineId,
-        /// What people call it; unique.
+        /// Display name; unique.
         pub name: String,
         /// How it is reached.
         pub kind: MachineKind,
-        /// How `ssh` reaches it; of a machine of that kind alone.
+        /// How `ssh` reaches it; only for a machine of that kind.
         #[serde(default)]
         pub ssh: Option<SshConfig>,
-        /// How its containers are made; of a machine of that kind alone.
+        /// How its containers are created; only for a machine of that kind.
         #[serde(default)]
         pub container: Option<ContainerConfig>,
         /// What its jobs ask for; of a machine of that kind alone.
@@ -156,43 +156,43 @@ contract! {
         /// What may run there on one day.
         #[serde(default)]
         pub quota: MachineQuota,
-        /// While true, nothing new starts on it.
+        /// While true, no new runs start on it.
         pub draining: bool,
-        /// When it was made.
+        /// When it was created.
         pub created_at: Timestamp,
         /// When it last changed.
         pub updated_at: Timestamp,
         /// Whether there is a connection.
         pub contact: MachineContact,
-        /// Since when that is so.
+        /// Start of this state.
         pub contact_since: Option<Timestamp>,
         /// Why it is not reachable.
         pub contact_error: Option<MachineFault>,
-        /// Runs of agents that are open there.
+        /// Open runs of agents there.
         pub runs: u32,
         /// Tasks whose worktree is there.
         pub tasks: u32,
     }
 
-    /// Why something does not work with a machine.
+    /// Why something failed on a machine.
     #[derive(Eq)]
     pub struct MachineFault {
         /// What happened.
         pub message: String,
-        /// What to do about it.
+        /// Remedy.
         pub remedy: String,
     }
 
     /// One step of a test of a machine.
     #[derive(Eq)]
     pub struct MachineTestStep {
-        /// What was looked at.
+        /// What was checked.
         pub name: String,
-        /// Whether it is as it must be.
+        /// Whether it passed.
         pub ok: bool,
         /// What was found.
         pub message: String,
-        /// What to do about it.
+        /// Remedy.
         pub remedy: Option<String>,
     }
 
@@ -210,9 +210,9 @@ contract! {
     pub struct SshHost {
         /// Its alias.
         pub alias: String,
-        /// Where it leads, as ssh says: `user@host:port`.
+        /// Where it leads, as reported by ssh: `user@host:port`.
         pub target: String,
-        /// The machine that it is already.
+        /// The machine that it was already added as.
         pub machine_id: Option<MachineId>,
     }
 }
@@ -270,7 +270,7 @@ impl Machine {
             add("name", "must be 1 to 60 characters on one line");
         }
         if self.name == LOCAL {
-            add("name", "is what this computer is called; choose another name");
+            add("name", "is the name of this computer; choose another name");
         }
         let ways =
             [self.ssh.is_some(), self.container.is_some(), self.slurm.is_some(), self.kubernetes.is_some()];
@@ -301,7 +301,7 @@ impl Machine {
             if label.is_empty() || label.chars().count() > MAX_LABEL || !label.chars().all(is_word) {
                 add(&format!("labels[{index}]"), "must be 1 to 40 letters, digits, `-`, `_` and `.`");
             } else if label == LOCAL {
-                add(&format!("labels[{index}]"), "is what this computer is called; choose another label");
+                add(&format!("labels[{index}]"), "is the name of this computer; choose another label");
             }
         }
         if self.caps.runs == Some(0) {

@@ -10,11 +10,11 @@ use crate::{
 };
 
 names! {
-    /// What became of a conflict.
+    /// State of a conflict.
     pub enum ConflictStanding {
-        /// It needs a hand.
+        /// It needs help.
         Open = "open",
-        /// The task's branch has taken the target in; it is not merged yet.
+        /// The task's branch includes the target; it is not merged yet.
         Resolved = "resolved",
         /// The task was merged after it.
         Merged = "merged",
@@ -22,15 +22,15 @@ names! {
 }
 
 names! {
-    /// Where a merge is.
+    /// State of a merge.
     pub enum MergeStatus {
         /// The commit is made; the target is about to move.
         Intended = "intended",
-        /// The target holds it.
+        /// The target contains it.
         Landed = "landed",
         /// There was nothing to merge.
         Nothing = "nothing",
-        /// It needs a hand.
+        /// It needs help.
         Conflict = "conflict",
         /// It was given up.
         Failed = "failed",
@@ -41,7 +41,7 @@ contract! {
     /// One version of a file in conflict.
     #[derive(Eq)]
     pub struct ConflictSide {
-        /// git's name of the content (hex).
+        /// git's object id of the content (hex).
         pub oid: String,
         /// git's file mode, octal.
         pub mode: String,
@@ -54,7 +54,7 @@ contract! {
         pub path: String,
         /// `content`, `add/add`, `modify/delete`, ...
         pub kind: String,
-        /// What both come from; null when it was not there.
+        /// The common base; null if there was none.
         #[serde(default)]
         pub base: Option<ConflictSide>,
         /// The target's version; null when it deleted it.
@@ -66,7 +66,7 @@ contract! {
         /// The places where they disagree, with git's markers; empty when there is no text to show.
         #[serde(default)]
         pub hunks: Vec<String>,
-        /// Where each of those places is, in their order; empty where that is not known.
+        /// Location of each of those places, in their order; empty if unknown.
         #[serde(default)]
         pub places: Vec<ConflictPlace>,
     }
@@ -81,24 +81,24 @@ contract! {
         pub theirs: u32,
     }
 
-    /// A merge that needs a hand.
+    /// A merge that needs help.
     #[derive(Eq)]
     pub struct Conflict {
-        /// The branch that was to be merged into.
+        /// The target branch.
         pub target: String,
         /// Its commit at that time.
         pub target_commit: String,
         /// The task's commit at that time.
         #[serde(default)]
         pub source_commit: String,
-        /// What conflicts.
+        /// The conflicting paths.
         pub paths: Vec<ConflictPath>,
     }
 
     /// The content of one version of a file in conflict.
     #[derive(Eq)]
     pub struct ConflictText {
-        /// The text; empty when it is none or too large.
+        /// The text; empty if it is not text or too large.
         pub text: String,
         /// It is not text.
         pub binary: bool,
@@ -114,7 +114,7 @@ contract! {
     pub struct ConflictFile {
         /// Path, kind and names of the sides.
         pub conflict: ConflictPath,
-        /// What both come from.
+        /// The common base.
         pub base: Option<ConflictText>,
         /// The target's version.
         pub ours: Option<ConflictText>,
@@ -134,19 +134,19 @@ contract! {
         pub strategy: MergeStrategy,
         /// The task branch's commit.
         pub source_commit: String,
-        /// The commit that the target was, or is to be, moved to.
+        /// The commit that the target was or will be moved to.
         pub merge_commit: Option<String>,
-        /// Where the target was.
+        /// Commit of the target before the merge.
         pub target_before: Option<String>,
         /// Where it is.
         pub status: MergeStatus,
-        /// Why it ended so.
+        /// Reason for its result.
         pub reason: Option<String>,
         /// When it began.
         pub created_at: Timestamp,
     }
 
-    /// A task that is merged into a target now, or stands in line for it.
+    /// A task that is merging into a target, or queued for it.
     pub struct MergeQueueEntry {
         /// The task.
         pub task_id: TaskId,
@@ -156,7 +156,7 @@ contract! {
         pub title: String,
         /// The branch to merge into.
         pub target: String,
-        /// Its place: 0 is merged now.
+        /// Position in the queue; 0 is merging now.
         pub place: u32,
         /// What it waits for.
         pub waiting: Option<Waiting>,

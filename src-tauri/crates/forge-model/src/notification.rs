@@ -8,7 +8,7 @@ use crate::{
 };
 
 names! {
-    /// Why a person is told.
+    /// Why a person is notified.
     pub enum NotificationKind {
         /// A task is blocked.
         Blocked = "blocked",
@@ -50,7 +50,7 @@ contract! {
         pub body: String,
         /// Whether it has been seen.
         pub read: bool,
-        /// When it was made.
+        /// When it was created.
         pub created_at: Timestamp,
     }
 }

@@ -7,55 +7,55 @@ use crate::{
 };
 
 names! {
-    /// What an offer does.
+    /// An action's name.
     pub enum Verb {
-        /// Runs again what failed.
+        /// Reruns the failed step.
         Retry = "retry",
-        /// The same with a text to the agent.
+        /// The same, with a message to the agent.
         ResumeSession = "resume_session",
         /// Back to work with a reason; no budget is spent.
         SendBack = "send_back",
         /// Passes the gate as a person.
         Approve = "approve",
-        /// To the initial state with everything cleared, to begin with a fresh worktree; the old content is backed up.
+        /// Moves to the initial state with a fresh worktree; the old content is backed up.
         Restart = "restart",
-        /// The same with the worktree kept as it is.
+        /// The same, but keeps the worktree.
         RestartWithChanges = "restart_with_changes",
-        /// A new boundary for the budgets, then `retry`.
+        /// Resets the budgets, then does `retry`.
         ResetBudget = "reset_budget",
-        /// Runs again the hook that held the task up.
+        /// Reruns the hook that holds up the task.
         RetryHook = "retry_hook",
-        /// Goes on without that hook, this once.
+        /// Continues without that hook, once.
         SkipHookOnce = "skip_hook_once",
         /// A new worktree from the default branch; the old content is backed up.
         ResetWorkspace = "reset_workspace",
         /// Accepts the repository's configuration as it is now.
         AcceptRepository = "accept_repository",
-        /// Puts the accepted configuration of the repository back.
+        /// Restores the accepted configuration of the repository.
         UndoRepository = "undo_repository",
-        /// Trusts the startup files that the task tells of.
+        /// Trusts the startup files that the task names.
         TrustFiles = "trust_files",
-        /// Makes the files of embedded repositories files of the worktree.
+        /// Adds the files of embedded repositories to the worktree's files.
         AddEmbedded = "add_embedded",
-        /// Has git overlook embedded repositories.
+        /// Makes git ignore embedded repositories.
         IgnoreEmbedded = "ignore_embedded",
-        /// Goes on without the machine that the task is on and that cannot be reached.
+        /// Continues without the task's unreachable machine.
         GiveUpMachine = "give_up_machine",
-        /// Gives the task up.
+        /// Cancels the task.
         Cancel = "cancel",
-        /// The engine starts nothing for the task.
+        /// Puts the task on hold: the engine starts nothing for it.
         Hold = "hold",
-        /// The engine may start things again.
+        /// Releases the task from hold.
         Release = "release",
         /// Makes an entry of the race the winner.
         Crown = "crown",
-        /// Races once more.
+        /// Starts another race.
         RaceAgain = "race_again",
-        /// Goes on with one agent, without a race.
+        /// Continues with one agent, without a race.
         SingleAgent = "single_agent",
-        /// Reviews the work as it is now, as a new attempt.
+        /// Reviews the current work, as a new attempt.
         ReviewAgain = "review_again",
-        /// Merges the reviewed commit alone; later work stays on the task's branch.
+        /// Merges only the reviewed commit; later work stays on the task's branch.
         MergeReviewed = "merge_reviewed",
         /// Restores the task's branch at the reviewed commit, then retries.
         RestoreBranch = "restore_branch",
@@ -67,11 +67,11 @@ contract! {
     pub struct Offer {
         /// What it does.
         pub verb: Verb,
-        /// Text of its button.
+        /// Label of its button.
         pub label: String,
-        /// Fields it needs.
+        /// Fields that it requires.
         pub fields: Vec<String>,
-        /// What it is good for here.
+        /// Its effect here.
         pub why: String,
     }
 }
@@ -187,7 +187,7 @@ const fn recovery(kind: AnnotationType, at_gate: bool) -> &'static [Verb] {
 
 fn describe(verb: Verb) -> Offer {
     let (label, fields, why): (&str, &[&str], &str) = match verb {
-        Verb::Retry => ("Try again", &[], "Runs again what failed, in the same worktree."),
+        Verb::Retry => ("Try again", &[], "Reruns the failed step in the same worktree."),
         Verb::ResumeSession => ("Message agent", &["message"], "The agent continues with your message."),
         Verb::SendBack => {
             ("Send back", &["reason"], "Sends the task back to the agent with your reason; uses no retry.")
@@ -237,8 +237,8 @@ fn describe(verb: Verb) -> Offer {
         Verb::GiveUpMachine => (
             "Give up machine",
             &[],
-            "Continues elsewhere from the files as they were last fetched; what the machine has beyond them becomes a \
-             backup when it is back.",
+            "Continues elsewhere from the files as they were last fetched; newer files on the machine become a backup \
+             when it is back.",
         ),
         Verb::Cancel => ("Cancel task", &[], "Closes the task; its worktree is removed later."),
         Verb::Hold => ("Hold", &[], "Starts nothing new for the task."),

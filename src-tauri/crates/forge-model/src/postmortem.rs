@@ -15,7 +15,7 @@ use crate::{
 names! {
     /// Why a postmortem was written.
     pub enum PostmortemCause {
-        /// A gate failed, and no small local fix was to be drafted.
+        /// A gate failed, and no small fix could be drafted.
         GateFailed = "gate_failed",
         /// The task is closed.
         TaskClosed = "task_closed",
@@ -23,7 +23,7 @@ names! {
 }
 
 contract! {
-    /// A gate that did not let the work through.
+    /// A gate that rejected the work.
     #[derive(Eq)]
     pub struct GateFailure {
         /// The gate: the command of a check, `auditor`, or `person`.
@@ -32,9 +32,9 @@ contract! {
         pub attempt: u32,
         /// Whose attempt, when it was an entry of a race.
         pub strategy: Option<String>,
-        /// How it failed, in a sentence without its point.
+        /// How it failed, one sentence without a full stop.
         pub what: String,
-        /// The first complaint in its output, else its last line.
+        /// The first error in its output, otherwise its last line.
         pub line: Option<String>,
         /// When.
         pub at: Timestamp,
@@ -48,26 +48,26 @@ contract! {
         pub state: String,
         /// Where it is.
         pub status: ReviewStatus,
-        /// What failed; null when nothing did.
+        /// The failure; null if nothing failed.
         pub failed: Option<GateFailure>,
-        /// The commit that was judged.
+        /// The commit that was reviewed.
         pub commit: Option<String>,
-        /// How long judging took, in milliseconds.
+        /// Review time, in milliseconds.
         #[specta(type = Option<f64>)]
         pub judged_ms: Option<i64>,
-        /// How long agents had worked on it since the attempt before, in milliseconds.
+        /// Agent time since the previous attempt, in milliseconds.
         #[specta(type = f64)]
         pub agent_ms: i64,
         /// In how many runs.
         pub runs: u32,
-        /// What those cost as far as is known, in micro-dollars; null when nothing is.
+        /// Known cost of those runs, in micro-dollars; null if there is none.
         #[specta(type = Option<f64>)]
         pub cost_micro_usd: Option<u64>,
         /// When it began.
         pub started_at: Timestamp,
     }
 
-    /// What one gate said over all attempts.
+    /// Results of one gate over all attempts.
     #[derive(Eq)]
     pub struct PostmortemGate {
         /// The gate: the command of a check, `auditor`, or `person`.
@@ -76,7 +76,7 @@ contract! {
         pub passed: u32,
         /// How often it failed.
         pub failed: u32,
-        /// Whether it said different things of the same commit, or changed its mind more than once.
+        /// Whether its results for the same commit differed, or changed more than once.
         pub flapping: bool,
     }
 
@@ -90,12 +90,12 @@ contract! {
         pub status: RaceEntryStatus,
         /// How its checks ended.
         pub gate: GateResult,
-        /// What failed; null when nothing did.
+        /// The failure; null if nothing failed.
         pub failed: Option<GateFailure>,
         /// How long it took, in milliseconds.
         #[specta(type = Option<f64>)]
         pub duration_ms: Option<i64>,
-        /// What it cost, in micro-dollars; null when nobody knows.
+        /// Cost in micro-dollars; null if unknown.
         #[specta(type = Option<f64>)]
         pub cost_micro_usd: Option<u64>,
     }
@@ -120,17 +120,17 @@ contract! {
         pub at: Timestamp,
         /// The attempts, oldest first.
         pub attempts: Vec<PostmortemAttempt>,
-        /// The gates, by when they were first asked.
+        /// The gates, in the order of their first use.
         pub gates: Vec<PostmortemGate>,
-        /// What failed before anything else; null when nothing did.
+        /// The first failure; null if nothing failed.
         pub first_failure: Option<GateFailure>,
         /// The entries of its races.
         pub entries: Vec<PostmortemEntry>,
-        /// Runs of agents, those of entries included.
+        /// Runs of agents, including race entries.
         pub runs: u32,
-        /// What all of them used and cost.
+        /// Usage and cost of all of them.
         pub usage: Usage,
-        /// How long agents worked altogether, in milliseconds.
+        /// Total agent time, in milliseconds.
         #[specta(type = f64)]
         pub agent_ms: i64,
         /// From the first run to now, in milliseconds; null when nothing ran.

@@ -11,19 +11,19 @@ pub const MAX_PREVIEW_BYTES: u32 = 10_000_000;
 pub const MAX_PREVIEW_PIXELS: u64 = 64_000_000;
 
 names! {
-    /// What one side of a changed file is, as far as it can be shown as a picture.
+    /// One side of a changed file, as an image if possible.
     pub enum PreviewKind {
-        /// A picture, and here it is.
+        /// An image, included here.
         Image = "image",
         /// The file is not on this side.
         Absent = "absent",
-        /// More bytes than are shown.
+        /// Too large to be shown.
         TooLarge = "too_large",
-        /// A picture of more pixels than are shown.
+        /// An image with too many pixels to be shown.
         TooManyPixels = "too_many_pixels",
-        /// Git LFS keeps the content elsewhere; in the repository lies a pointer to it.
+        /// The content is in Git LFS; the repository has a pointer to it.
         LfsPointer = "lfs_pointer",
-        /// A file that is no picture, a symbolic link or a submodule.
+        /// Not an image: another file, a symbolic link or a submodule.
         Other = "other",
     }
 }
@@ -39,11 +39,11 @@ contract! {
         pub size: Option<u64>,
         /// Files of more bytes are not shown.
         pub max_size: u32,
-        /// `image/png`, ...; what the content says it is.
+        /// Media type detected from the content, such as `image/png`.
         pub media_type: Option<String>,
-        /// Pixels across, where the head of the file tells.
+        /// Width in pixels, if the header of the file has it.
         pub width: Option<u32>,
-        /// Pixels down, where the head of the file tells.
+        /// Height in pixels, if the header of the file has it.
         pub height: Option<u32>,
         /// The content in base64, when it is a picture that is shown.
         pub data: Option<String>,

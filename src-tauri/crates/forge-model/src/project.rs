@@ -17,48 +17,48 @@ contract! {
     pub struct Project {
         /// Identity.
         pub id: ProjectId,
-        /// What people call it; unique.
+        /// Display name; unique.
         pub name: String,
         /// Absolute path of the repository's main work tree.
         pub repo_path: String,
-        /// Where work is merged to unless a task says otherwise.
+        /// Default target branch of tasks.
         pub default_branch: String,
         /// How finished work reaches the target branch.
         pub work_mode: WorkMode,
-        /// While true, nothing new starts in it.
+        /// While true, no new runs start in it.
         pub paused: bool,
-        /// Rises with every change.
+        /// Increases with every change.
         pub version: u32,
-        /// When it was made.
+        /// When it was created.
         pub created_at: Timestamp,
         /// When it last changed.
         pub updated_at: Timestamp,
     }
 
-    /// How a repository differs from what was accepted of it, in what decides which programs git runs.
+    /// Differences from the accepted configuration, in the files that determine which programs git runs.
     pub struct RepositoryDifference {
-        /// Names what is shown: accepting it accepts nothing else.
+        /// Identifies the differences shown: accepting it accepts nothing else.
         pub digest: String,
-        /// What differs, by path.
+        /// The differences, by path.
         pub files: Vec<RepositoryFileChange>,
     }
 
-    /// One file of a repository that is not as accepted.
+    /// A file of a repository that differs from the accepted one.
     pub struct RepositoryFileChange {
         /// From the repository's git directory; absolute when it lies elsewhere.
         pub path: String,
-        /// Lines that went and came.
+        /// Removed and added lines.
         pub diff: String,
     }
 
-    /// Where a workflow that is kept in the repository was read.
+    /// Source of a workflow that is kept in the repository.
     #[serde(deny_unknown_fields)]
     pub struct WorkflowOrigin {
-        /// The commit of the default branch whose definition is in force.
+        /// The commit of the default branch whose definition is active.
         pub commit: String,
-        /// The newest commit that was looked at.
+        /// The newest commit that was checked.
         pub looked_at: String,
-        /// Why the definition there is not in force; empty when it is.
+        /// Why the definition there is not active; empty if it is.
         pub findings: Vec<Finding>,
     }
 }

@@ -9,13 +9,13 @@ names! {
         Github = "github",
         /// Gitea or Forgejo.
         Gitea = "gitea",
-        /// gitlab.com or a GitLab of one's own.
+        /// gitlab.com or a self-hosted GitLab.
         Gitlab = "gitlab",
     }
 }
 
 names! {
-    /// Where a pull request is.
+    /// State of a pull request.
     pub enum PullRequestState {
         /// It waits for a decision.
         Open = "open",
@@ -27,7 +27,7 @@ names! {
 }
 
 names! {
-    /// Whether head and base go together.
+    /// Whether the head can be merged into the base.
     pub enum Mergeable {
         /// They do.
         Yes = "yes",
@@ -39,21 +39,21 @@ names! {
 }
 
 names! {
-    /// What became of one check that the host knows of.
+    /// State of a check on the code host.
     pub enum HostCheckStatus {
         /// It waits or runs.
         Pending = "pending",
         /// It passed.
         Passed = "passed",
-        /// It failed, was cancelled or ran out of time.
+        /// It failed, was cancelled or timed out.
         Failed = "failed",
-        /// It did not run, or its result does not count.
+        /// It did not run, or its result is ignored.
         Skipped = "skipped",
     }
 }
 
 names! {
-    /// What a reviewer decided.
+    /// A reviewer's decision.
     pub enum HostVerdict {
         /// The work may be merged.
         Approved = "approved",
@@ -66,17 +66,17 @@ contract! {
     /// One check of the head commit: a commit status, a check run, a job or a pipeline.
     #[derive(Eq)]
     pub struct HostCheck {
-        /// What the host calls it.
+        /// Its name on the code host.
         pub name: String,
-        /// What became of it.
+        /// Its status.
         pub status: HostCheckStatus,
-        /// Where a person can read more.
+        /// Address with more details.
         pub url: Option<String>,
-        /// What it says about itself in a line.
+        /// Its description, one line.
         pub summary: Option<String>,
     }
 
-    /// Something that a person or a program wrote on the pull request.
+    /// A comment by a person or a program on the pull request.
     #[derive(Eq)]
     pub struct HostComment {
         /// Unique within the pull request; stays the same.
@@ -85,19 +85,19 @@ contract! {
         pub author: String,
         /// Markdown as written; empty when a verdict came without words.
         pub body: String,
-        /// What was decided by it, when it is a review.
+        /// Its decision, if it is a review.
         pub verdict: Option<HostVerdict>,
-        /// The file it speaks of.
+        /// The file that it refers to.
         pub path: Option<String>,
         /// The line of the file's new side, from 1; the old side's when only that exists.
         pub line: Option<u32>,
-        /// Where a person can read it.
+        /// Its address for people.
         pub url: Option<String>,
         /// When it was written.
         pub at: Timestamp,
     }
 
-    /// What could not be read of a pull request, and why. The rest of it is complete all the same.
+    /// A part of a pull request that could not be read, and why. The other parts are complete.
     #[derive(Eq)]
     pub struct Unread {
         /// What: "check runs", "reviews".
@@ -111,24 +111,24 @@ contract! {
     pub struct PullRequestLink {
         /// Its number within the repository.
         pub number: u32,
-        /// Where a person can read it.
+        /// Its address for people.
         pub url: String,
         /// Where it is.
         pub state: PullRequestState,
     }
 
-    /// A pull request with everything that was said and checked.
+    /// A pull request with its comments and checks.
     #[derive(Eq)]
     pub struct PullRequest {
         /// Its number within the repository.
         pub number: u32,
-        /// Where a person can read it.
+        /// Its address for people.
         pub url: String,
-        /// Title, without the mark that some hosts put before a draft's.
+        /// Title, without the draft prefix of some hosts.
         pub title: String,
         /// Where it is.
         pub state: PullRequestState,
-        /// Whether it is not yet meant to be merged.
+        /// Whether it is a draft.
         pub draft: bool,
         /// The branch with the work.
         pub head: String,
@@ -136,21 +136,21 @@ contract! {
         pub base: String,
         /// The newest commit of the head that the host knows.
         pub head_commit: String,
-        /// The commit by which the work came into the base; only when merged.
+        /// The commit that brought the work into the base; only when merged.
         pub merge_commit: Option<String>,
-        /// Whether head and base go together.
+        /// Whether the head can be merged into the base.
         pub mergeable: Mergeable,
         /// Checks of the head commit, by name.
         pub checks: Vec<HostCheck>,
         /// What was written, oldest first.
         pub comments: Vec<HostComment>,
-        /// What the host did not let us read.
+        /// Parts that could not be read from the code host.
         pub unread: Vec<Unread>,
         /// When it last changed at the host.
         pub updated_at: Timestamp,
     }
 
-    /// Which repository at which host a project's pull requests go to.
+    /// The code host and repository for a project's pull requests.
     #[derive(Eq)]
     #[serde(deny_unknown_fields)]
     pub struct HostConfig {
@@ -184,22 +184,22 @@ contract! {
         pub pushed_commit: Option<String>,
         /// The pull request; null while it is being made.
         pub pull_request: Option<PullRequest>,
-        /// Comments that the agent was told, by their ids.
+        /// Ids of comments that were sent to the agent.
         pub told: Vec<String>,
-        /// When the host was last asked with success.
+        /// When the host was last polled successfully.
         pub checked_at: Option<Timestamp>,
-        /// When it is asked again.
+        /// When it is polled next.
         pub next_check_at: Option<Timestamp>,
-        /// Why the last look failed.
+        /// Why the last poll failed.
         pub trouble: Option<String>,
-        /// What to do about that.
+        /// Remedy.
         pub remedy: Option<String>,
     }
 
     /// Whether a project's code host can be used.
     #[derive(Eq)]
     pub struct HostStanding {
-        /// Which repository at which host: as configured, else as the git remotes say.
+        /// Code host and repository: as configured, otherwise from the git remotes.
         pub host: Option<HostConfig>,
         /// Whether that is configured, not guessed.
         pub configured: bool,
@@ -207,9 +207,9 @@ contract! {
         pub token: Option<String>,
         /// Whether the host answered with that token.
         pub reachable: bool,
-        /// What is in the way.
+        /// The obstacle.
         pub problem: Option<String>,
-        /// What to do about it.
+        /// Remedy.
         pub remedy: Option<String>,
     }
 }

@@ -19,13 +19,13 @@ use crate::{
 };
 
 names! {
-    /// Where a race is.
+    /// State of a race.
     pub enum RaceStatus {
-        /// Entries run, or wait for their turn.
+        /// Entries are running or queued.
         Running = "running",
         /// The rules were applied, and a person has to choose.
         AwaitingCrown = "awaiting_crown",
-        /// There is a winner whose work is not the task's yet.
+        /// There is a winner whose work is not applied to the task yet.
         Decided = "decided",
         /// The winner's commits are the task's branch.
         Promoted = "promoted",
@@ -45,25 +45,25 @@ impl RaceStatus {
 }
 
 names! {
-    /// Where an entry is.
+    /// State of an entry.
     pub enum RaceEntryStatus {
-        /// It waits for its turn.
+        /// It waits in the queue.
         Queued = "queued",
-        /// It runs, is checked or judged.
+        /// It is running, or being checked or scored.
         Running = "running",
-        /// It did all that it does.
+        /// It finished.
         Finished = "finished",
-        /// It could not do all that it does.
+        /// It failed to finish.
         Failed = "failed",
-        /// Its time ran out.
+        /// It timed out.
         TimedOut = "timed_out",
-        /// The race was given up.
+        /// The race was cancelled.
         Cancelled = "cancelled",
     }
 }
 
 impl RaceEntryStatus {
-    /// Whether it is over.
+    /// Whether it has ended.
     #[must_use]
     pub const fn is_over(self) -> bool {
         !matches!(self, Self::Queued | Self::Running)
@@ -77,35 +77,35 @@ contract! {
         pub strategy: String,
         /// The agent.
         pub agent_id: AgentId,
-        /// The model that is asked for; null for the agent's.
+        /// The requested model; null for the agent's.
         pub model: Option<String>,
-        /// How hard it thinks; null for the agent's.
+        /// Effort; null for the agent's.
         pub effort: Option<String>,
-        /// What its agent is told beyond the task.
+        /// Extra instructions for its agent.
         pub prompt_suffix: Option<String>,
-        /// The task that it is worked on as; its runs, reviews and changes are asked for by this.
+        /// The task of the entry; use it to read its runs, reviews and changes.
         pub task_id: TaskId,
         /// Where it is.
         pub status: RaceEntryStatus,
-        /// Why it is over, when that was not its own end.
+        /// Why it ended, if it did not exit on its own.
         pub reason: Option<String>,
         /// How its checks ended.
         pub gate: GateResult,
-        /// How many checks there were to run; null when that is not known.
+        /// Number of checks; null if unknown.
         pub checks: Option<u32>,
-        /// What the reviewer gave it, 0 to 100.
+        /// The reviewer's score, 0 to 100.
         pub score: Option<f64>,
-        /// What its runs cost so far, in micro-dollars; null when nobody knows.
+        /// Cost of its runs so far, in micro-dollars; null if unknown.
         #[specta(type = Option<f64>)]
         pub cost_micro_usd: Option<u64>,
         /// How long it took, in milliseconds.
         #[specta(type = Option<f64>)]
         pub duration_ms: Option<i64>,
-        /// How much it changes.
+        /// Size of its changes.
         pub diff_stat: Option<DiffStat>,
         /// Its last commit.
         pub commit: Option<String>,
-        /// The branch that keeps its work, while that is kept.
+        /// The branch with its work, while it is kept.
         pub branch: Option<String>,
         /// When it began.
         pub started_at: Option<Timestamp>,
@@ -127,36 +127,36 @@ contract! {
         pub base_commit: String,
         /// Whether scores count.
         pub reviewer_enabled: bool,
-        /// How many entries run at once.
+        /// Maximum number of concurrent entries.
         pub max_parallel: u32,
         /// How long an entry may take, in seconds.
         pub timeout_sec: u32,
         /// Whether a person chooses the winner.
         pub human_crown: bool,
-        /// Whether a name decides where nothing else tells the entries apart; else a person chooses then, too.
+        /// Whether the name breaks ties; otherwise a person chooses.
         pub name_decides: bool,
-        /// How many days the losers are kept.
+        /// Number of days that the losers are kept.
         pub keep_losers_days: u32,
         /// The entries, by name.
         pub entries: Vec<RaceEntry>,
-        /// Whom the rules elect; null while they do not, or when nobody passed.
+        /// The suggested winner; null before there is one, or if no entry passed.
         pub elected: Option<String>,
-        /// The rule that left one, or `person` once a person chose; null before there is an election.
+        /// The rule that left one entry, or `person` if a person chose; null before the election.
         #[serde(rename = "decidedBy")]
         pub decided_by: Option<ElectionRule>,
         /// The rules that were applied, in order.
         pub trail: Vec<ElectionStep>,
-        /// Whose work is the task's, or is to be; null while a person has to choose without any evidence.
+        /// Entry whose work the task uses or will use; null while a person must choose without any evidence.
         pub winner: Option<String>,
         /// The person who chose the winner; null when the rules did.
         pub crowned_by: Option<Actor>,
-        /// Why the winner's work is not the task's yet, when that failed.
+        /// Why the winner's work could not be applied to the task.
         pub error: Option<String>,
         /// When it began.
         pub started_at: Timestamp,
         /// When it ended.
         pub finished_at: Option<Timestamp>,
-        /// When the losers' branches go.
+        /// When the losers' branches are deleted.
         pub losers_until: Option<Timestamp>,
     }
 
@@ -167,33 +167,33 @@ contract! {
         pub number: u32,
         /// Where it is.
         pub status: RaceStatus,
-        /// How many entries there are.
+        /// Number of entries.
         pub entries: u32,
-        /// How many of them are over.
+        /// Number of finished entries.
         pub over: u32,
-        /// Whose work is the task's, or is to be.
+        /// Entry whose work the task uses or will use.
         pub winner: Option<String>,
     }
 
-    /// What an entry is likely to cost.
+    /// Expected cost of an entry.
     pub struct EntryEstimate {
         /// The strategy's name.
         pub name: String,
         /// The agent.
         pub agent_id: AgentId,
-        /// The model that is asked for; null when the program chooses.
+        /// The requested model; null if the program chooses.
         pub model: Option<String>,
         /// The median of earlier runs of the model, in micro-dollars; null when there is none.
         pub median_micro_usd: Option<f64>,
-        /// Over how many runs.
+        /// Number of runs.
         pub samples: u32,
     }
 
-    /// What a race is likely to cost.
+    /// Expected cost of a race.
     pub struct RaceEstimate {
         /// Each entry.
         pub entries: Vec<EntryEstimate>,
-        /// All together, in micro-dollars; null when one of them is unknown.
+        /// Total in micro-dollars; null if one cost is unknown.
         pub total_micro_usd: Option<f64>,
     }
 }

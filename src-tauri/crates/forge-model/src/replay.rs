@@ -63,7 +63,7 @@ pub struct CostInput {
 pub struct CostConfigInput {
     /// Whether anybody looks; they do unless told otherwise.
     pub enabled: Option<bool>,
-    /// Above how many medians.
+    /// Multiple of the median.
     pub ratio: Option<Value>,
     /// Over how many runs the median is taken.
     pub median_window: Option<Value>,

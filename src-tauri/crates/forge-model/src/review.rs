@@ -13,7 +13,7 @@ use crate::{
 pub const DEFAULT_CI_TIMEOUT_SECONDS: u32 = 1800;
 
 names! {
-    /// Where a review is.
+    /// State of a review.
     pub enum ReviewStatus {
         /// Checks or a reviewer run.
         Running = "running",
@@ -29,13 +29,13 @@ names! {
 }
 
 names! {
-    /// What a review decided.
+    /// Result of a review.
     pub enum Verdict {
         /// Good.
         Pass = "pass",
         /// Not good.
         Fail = "fail",
-        /// Checks passed after a conflict fix; the earlier approval stands.
+        /// Checks passed after a conflict fix; the earlier approval still applies.
         PassCiOnly = "pass_ci_only",
     }
 }
@@ -50,29 +50,29 @@ contract! {
         pub tip_commit: String,
         /// How many commits came after the reviewed one.
         pub commits: u32,
-        /// Paths in the worktree that are not committed.
+        /// Uncommitted paths in the worktree.
         pub uncommitted: Vec<String>,
     }
 
-    /// Checks of a project or a task. What a task leaves out, its project decides.
+    /// Checks of a project or a task. Fields that a task leaves out are taken from its project.
     #[derive(Default)]
     #[serde(deny_unknown_fields, default)]
     pub struct ReviewConfig {
         /// Shell commands, run in order; an empty list switches the project's off.
         pub ci_steps: Option<Vec<String>>,
-        /// Longest time of one, in seconds.
+        /// Time limit of each, in seconds.
         pub ci_timeout_seconds: Option<u32>,
-        /// Commits what a check changes instead of failing it.
+        /// Commits changes made by a check instead of failing it.
         pub allow_changes: Option<bool>,
-        /// Takes the earlier pass of a check on the very same files instead of running it again.
+        /// Reuses an earlier pass of a check on identical files instead of running it again.
         pub reuse_passes: Option<bool>,
-        /// What is checked besides, once the commands pass; one without any check switches the project's off.
+        /// Validation after the commands pass; one without any check turns the project's off.
         pub validate: Option<ValidateGate>,
-        /// What the auditor is asked to look at besides.
+        /// Additional instructions for the reviewer.
         pub review_prompt: Option<String>,
     }
 
-    /// What one run of the auditor said.
+    /// Result of one run of the reviewer.
     pub struct AuditReport {
         /// The run.
         pub execution_id: ExecutionId,
@@ -81,9 +81,9 @@ contract! {
         /// What was read from it; without a verdict the auditor was unusable, not the work.
         #[serde(flatten)]
         pub audit: Audit,
-        /// The end of its text, at most 16 KiB; the whole is in its log.
+        /// The end of its text, at most 16 KiB; the full text is in its log.
         pub text: String,
-        /// Where its whole text is.
+        /// Log with its full text.
         pub log_id: String,
         /// When it ended.
         pub at: Timestamp,
@@ -95,13 +95,13 @@ contract! {
         pub index: u32,
         /// The command.
         pub command: String,
-        /// Null while it runs, or when a signal ended it.
+        /// Null while it runs, or if a signal ended it.
         pub exit_code: Option<i32>,
         /// The signal that ended it.
         pub signal: Option<i32>,
-        /// Whether its time ran out.
+        /// Whether it timed out.
         pub timed_out: bool,
-        /// Whether it is over.
+        /// Whether it has ended.
         pub finished: bool,
         /// How long it took, in milliseconds.
         #[specta(type = f64)]
@@ -112,15 +112,15 @@ contract! {
         pub stderr_tail: String,
         /// Whether an earlier pass on the same tree was used.
         pub cached: bool,
-        /// Tracked files it changed, which fails it.
+        /// Tracked files that it changed, which fails it.
         pub changed_files: Vec<String>,
-        /// Where its whole output is.
+        /// Log with its full output.
         pub log_id: String,
         /// What it complained about in all of its output, as it is compared with other attempts; absent when it
         /// passed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub diagnoses: Option<String>,
-        /// What was found, check by check, where this is the gate `validate`; else null.
+        /// Results of the checks if this is the gate `validate`, otherwise null.
         #[serde(default)]
         pub validate: Option<ValidateReport>,
     }
@@ -137,35 +137,35 @@ contract! {
         pub state: String,
         /// Where it is.
         pub status: ReviewStatus,
-        /// What it decided.
+        /// Its decision.
         pub verdict: Option<Verdict>,
         /// The checks.
         pub steps: Vec<ReviewStep>,
-        /// What the auditor said, each of its runs.
+        /// Results of the reviewer's runs.
         pub audits: Vec<AuditReport>,
         /// The end of the text of the last of them, as of when the review was read; null when none ended.
         #[serde(default)]
         pub report: Option<String>,
-        /// What that one gives the work, 0 to 100.
+        /// Its score of the work, 0 to 100.
         #[serde(default)]
         pub score: Option<u8>,
-        /// What that one found.
+        /// Its findings.
         #[serde(default)]
         pub findings: Vec<AuditFinding>,
-        /// The run whose work is judged; null when nobody ran.
+        /// The run whose work is reviewed; null when there was no run.
         pub work_execution_id: Option<ExecutionId>,
         /// A remark: `no checks configured`, `no changes`, ...
         pub note: Option<String>,
-        /// Why it was decided as it was, in the decider's words.
+        /// Reason for the decision, in the decider's words.
         pub reason: Option<String>,
         /// Who decided.
         pub decided_by: Option<crate::actor::Actor>,
         /// How it compares with the attempts before it since retries were counted from zero; null while it is
         /// undecided, and when it checked nothing.
         pub measures: Option<Measures>,
-        /// Where the branch had left the target then.
+        /// Where the branch left the target at that time.
         pub base_commit: Option<String>,
-        /// The commit that was looked at.
+        /// The commit that was checked.
         pub reviewed_commit: Option<String>,
         /// When it began.
         pub started_at: Timestamp,

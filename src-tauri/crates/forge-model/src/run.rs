@@ -8,11 +8,11 @@ use crate::{
 };
 
 names! {
-    /// What a run is.
+    /// Kind of a run.
     pub enum RunKind {
         /// An agent.
         Agent = "agent",
-        /// A check, a set-up command, a hook or another script of a task.
+        /// A check, a setup command, a hook or another script of a task.
         Script = "script",
     }
 }
@@ -23,7 +23,7 @@ contract! {
     pub struct RunProcess {
         /// Process number.
         pub pid: u32,
-        /// The process that started it, when that is one of the run's.
+        /// The process that started it, if that belongs to the run.
         pub parent: Option<u32>,
         /// Its program and arguments, at most 200 characters.
         pub command: String,
@@ -37,20 +37,20 @@ contract! {
         pub started_at: Timestamp,
     }
 
-    /// Something that runs.
+    /// A running program.
     #[derive(Eq)]
     pub struct RunInfo {
-        /// The mark that its processes carry; unique.
+        /// The marker of its processes; unique.
         pub id: String,
         /// What it is.
         pub kind: RunKind,
-        /// The project, when it is a task's.
+        /// The project, if it belongs to a task.
         pub project_id: Option<ProjectId>,
         /// The task.
         pub task_id: Option<TaskId>,
         /// The task's number.
         pub task_number: Option<u32>,
-        /// What the task is called.
+        /// Title of the task.
         pub task_title: Option<String>,
         /// The execution, for an agent.
         pub execution_id: Option<ExecutionId>,
@@ -58,7 +58,7 @@ contract! {
         pub agent_id: Option<AgentId>,
         /// The machine that it runs on; none for this computer. The processes of other machines are not seen.
         pub machine_id: Option<MachineId>,
-        /// What it is doing, in one line.
+        /// Current activity, one line.
         pub activity: String,
         /// When it began.
         pub started_at: Timestamp,

@@ -8,21 +8,21 @@ names! {
     pub enum SandboxMode {
         /// Not at all.
         Off = "off",
-        /// They write in the task's folder, caches and temporary files, and read all but what is hidden.
+        /// Programs can write the task's folder, caches and temporary files, and read everything that is not hidden.
         Files = "files",
-        /// Besides, they connect by TCP to listed ports alone.
+        /// Also limits TCP connections to the listed ports.
         FilesAndNetwork = "files_and_network",
     }
 }
 
 names! {
-    /// What became of the sandbox that was asked for.
+    /// Result of the requested sandbox.
     pub enum SandboxState {
-        /// The kernel keeps the program to it.
+        /// The kernel enforces it.
         Enforced = "enforced",
-        /// The kernel keeps files, but has no rules for the network.
+        /// The kernel enforces the rules for files, but has none for the network.
         FilesOnly = "files_only",
-        /// The agent program confines its commands by itself, and cannot be confined as a whole.
+        /// The agent program confines its own commands, and cannot be confined as a whole.
         Own = "own",
         /// This kernel has no Landlock: the program was not confined.
         Missing = "missing",
@@ -30,33 +30,33 @@ names! {
 }
 
 contract! {
-    /// How programs of a project's tasks are confined: agents, checks, hooks and set-up commands.
+    /// How programs of a project's tasks are confined: agents, checks, hooks and setup commands.
     #[derive(Eq)]
     #[serde(deny_unknown_fields, default)]
     pub struct SandboxSettings {
-        /// How far; an agent may say otherwise for its own runs.
+        /// Sandbox mode; an agent can override it for its own runs.
         pub mode: SandboxMode,
-        /// Files and folders besides the usual ones that they may write; absolute, or in the home folder with `~/`.
+        /// Additional writable files and folders; absolute, or in the home folder with `~/`.
         pub write: Vec<String>,
         /// Files and folders that they cannot read; absolute, or in the home folder with `~/`. Forge's own data always
         /// is one.
         pub hide: Vec<String>,
-        /// TCP ports that they may connect to, where the network is confined, too.
+        /// TCP ports that programs may connect to, if the network is confined.
         pub ports: Vec<u16>,
     }
 
-    /// What a run's sandbox came to.
+    /// Result of a run's sandbox.
     #[derive(Eq)]
     pub struct SandboxReport {
-        /// What was asked for.
+        /// What was requested.
         pub mode: SandboxMode,
-        /// What became of it.
+        /// Its status.
         pub state: SandboxState,
-        /// How many refusals its programs printed.
+        /// Number of refusals that its programs printed.
         pub refused: u32,
-        /// What was refused, where they printed it; the first 20.
+        /// The first 20 refusals that programs printed.
         pub paths: Vec<String>,
-        /// Refs under which changes are kept that the run made to refs that are not its own.
+        /// Refs that keep the run's changes to other refs than its own.
         pub kept_refs: Vec<String>,
     }
 }

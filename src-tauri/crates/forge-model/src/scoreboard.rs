@@ -21,7 +21,7 @@ pub const ENOUGH: u32 = 5;
 const Z: f64 = 1.959_963_984_540_054;
 
 names! {
-    /// What a line of the scoreboard is for.
+    /// Grouping of the scoreboard.
     #[derive(Default)]
     pub enum ScoreGroup {
         /// An agent.
@@ -35,7 +35,7 @@ names! {
 }
 
 contract! {
-    /// How many of how many, with the interval that holds the true share in 95 of 100 cases (Wilson's).
+    /// A share with its count and 95 % interval (Wilson).
     #[derive(Default)]
     pub struct Share {
         /// How many.
@@ -57,9 +57,9 @@ contract! {
         pub agent_id: AgentId,
         /// Its name.
         pub agent_name: String,
-        /// The model that was used; null where lines are by agent, and when the program named none.
+        /// The model; null if lines are by agent, or if the program named none.
         pub model: Option<String>,
-        /// The effort that was asked for; null where lines are not by effort, and when none was asked for.
+        /// The requested effort; null if lines are not by effort, or if none was requested.
         pub effort: Option<String>,
     }
 
@@ -69,28 +69,28 @@ contract! {
         pub who: Scored,
         /// Pieces of work: tasks, and entries of races.
         pub tasks: u32,
-        /// Those that passed their first review, of those that had one decided.
+        /// Tasks that passed their first review, of those with a decided one.
         pub passed_first: Share,
-        /// Those that were merged, of those that are over.
+        /// Merged tasks, of the closed ones.
         pub merged: Share,
         /// Those that were blocked at least once.
         pub blocked: Share,
-        /// How often a merged one was sent back or begun again, on average; null when fewer than 5 were merged.
+        /// Average number of rejections and restarts of a merged task; null if fewer than 5 were merged.
         pub retries_per_merged: Option<f64>,
-        /// How many passed a review, the first one or a later one.
+        /// Number of tasks that passed a review, the first one or a later one.
         pub passed: u32,
         /// The median time from the first run to the review that passed, in milliseconds; null when fewer than 5 passed.
         pub median_ms: Option<f64>,
         /// The time within which 9 of 10 passed, in milliseconds; null when fewer than 5 passed.
         pub p90_ms: Option<f64>,
-        /// What all runs cost, in micro-dollars: of losers, retries and reviewers, too. Without those of unknown cost.
+        /// Cost of all runs in micro-dollars, including losers, retries and reviewers, excluding runs of unknown cost.
         #[specta(type = u32)]
         pub cost_micro_usd: f64,
         /// Runs.
         pub runs: u32,
         /// Runs of unknown cost.
         pub unknown: u32,
-        /// That cost by merged piece of work, in micro-dollars; null when fewer than 5 were merged, or no cost is known.
+        /// Cost per merged task, in micro-dollars; null if fewer than 5 were merged, or no cost is known.
         pub cost_per_merged_micro_usd: Option<f64>,
         /// Lines added by merged work.
         pub lines_added: u32,
@@ -98,7 +98,7 @@ contract! {
         pub lines_removed: u32,
     }
 
-    /// How two lines did in the races that both were in.
+    /// Results of two lines in the races that both took part in.
     #[derive(Eq)]
     pub struct Duel {
         /// The one.
@@ -109,17 +109,17 @@ contract! {
         pub first_won: u32,
         /// Races that the other won.
         pub second_won: u32,
-        /// Races that a third one won, or nobody.
+        /// Races that a third party or nobody won.
         pub neither: u32,
     }
 
-    /// What the work of agents came to.
+    /// Results of agents.
     pub struct Scoreboard {
-        /// What the lines are for.
+        /// Grouping of the lines.
         pub by: ScoreGroup,
         /// The lines, by agent, model and effort.
         pub rows: Vec<ScoreRow>,
-        /// Who met whom in races that are over.
+        /// Pairwise results in finished races.
         pub duels: Vec<Duel>,
     }
 }

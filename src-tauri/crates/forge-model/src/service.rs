@@ -36,21 +36,21 @@ names! {
     pub enum ServiceStart {
         /// When a person or an agent starts it.
         Manual = "manual",
-        /// Besides, whenever a review of the task's work waits for a person.
+        /// Also starts whenever a review of the task waits for a person.
         OnReview = "on_review",
     }
 }
 
 names! {
-    /// What became of one start of a service.
+    /// State of one start of a service.
     pub enum ServiceState {
-        /// Its process starts, and is not ready yet.
+        /// Its process is running, but not ready yet.
         Starting = "starting",
         /// It runs and can be used.
         Ready = "ready",
         /// It could not be started, was not ready in time, or ended with an error.
         Failed = "failed",
-        /// It was stopped, or ended by itself without an error.
+        /// It was stopped, or exited without an error.
         Stopped = "stopped",
     }
 }
@@ -60,34 +60,34 @@ contract! {
     #[derive(Default, Eq)]
     #[serde(deny_unknown_fields, default)]
     pub struct ServiceReady {
-        /// A GET request to this path at its port is answered with a status from 200 to 399.
+        /// A GET request to this path on its port gets a status from 200 to 399.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub http: Option<String>,
-        /// It listens at its port.
+        /// It listens on its port.
         pub port: bool,
         /// A line of its output matches this regular expression.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub pattern: Option<String>,
     }
 
-    /// A service that a project names.
+    /// A service that a project defines.
     #[derive(Eq)]
     #[serde(deny_unknown_fields)]
     pub struct ServiceDefinition {
         /// Name; unique in the project.
         pub name: String,
-        /// Shell command. `PORT` is the port to listen at.
+        /// Shell command. `PORT` is the port to listen on.
         pub command: String,
-        /// Folder in the worktree in which it runs; the worktree itself when absent.
+        /// Folder in the worktree in which it runs; the worktree's root when absent.
         #[serde(default)]
         pub cwd: Option<String>,
-        /// Further environment variables.
+        /// Additional environment variables.
         #[serde(default)]
         pub env: BTreeMap<String, String>,
         /// When it counts as ready; as soon as its process runs when absent.
         #[serde(default)]
         pub ready: Option<ServiceReady>,
-        /// How many seconds it may take to become ready; 120 when absent.
+        /// Time limit for becoming ready, in seconds; 120 when absent.
         #[serde(default)]
         pub ready_within_seconds: Option<u32>,
         /// Path that is opened in the browser; `/` when absent.
@@ -96,12 +96,12 @@ contract! {
         /// When it starts.
         #[serde(default = "ServiceDefinition::default_start")]
         pub start: ServiceStart,
-        /// After how many idle minutes it stops; 60 when absent.
+        /// Idle minutes after which it stops; 60 when absent.
         #[serde(default)]
         pub stop_after_minutes: Option<u32>,
     }
 
-    /// A service that a file of the repository implies, offered to people.
+    /// A suggested service, based on a file of the repository.
     #[derive(Eq)]
     pub struct ServiceOffer {
         /// What accepting it adds to the project's services.
@@ -123,44 +123,44 @@ contract! {
         pub task_number: u32,
         /// The task's title.
         pub task_title: String,
-        /// What the project calls it.
+        /// Name of the service.
         pub name: String,
         /// The shell command, as it was started.
         pub command: String,
-        /// What became of it.
+        /// Its status.
         pub state: ServiceState,
-        /// Why it is in this state, in a sentence; null while there is nothing to say.
+        /// Reason for its state, one sentence; null if there is none.
         pub reason: Option<String>,
-        /// The port that it was given as `PORT`.
+        /// The port that it got as `PORT`.
         pub port: u32,
-        /// Where it answers while it runs.
+        /// Its address while it runs.
         pub url: String,
         /// Its log, among the logs of the task.
         pub log_id: String,
         /// Who started it.
         pub started_by: String,
-        /// When it was asked for.
+        /// When it was requested.
         pub started_at: Timestamp,
         /// When it became ready; null before.
         pub ready_at: Option<Timestamp>,
         /// When it ended; null while it runs.
         pub ended_at: Option<Timestamp>,
-        /// The exit code, when it ended by itself with one.
+        /// The exit code, if it exited with one.
         pub exit_code: Option<i32>,
-        /// After how many idle minutes it stops.
+        /// Idle minutes after which it stops.
         pub stop_after_minutes: u32,
     }
 
-    /// A service of a task: what the project names, and its latest start.
+    /// A service of a task: its definition in the project, and its latest start.
     #[derive(Eq)]
     pub struct TaskService {
-        /// What the project calls it.
+        /// Name of the service.
         pub name: String,
-        /// The shell command that would be started now; null when the project does not name the service any more.
+        /// The current shell command; null if the project no longer has the service.
         pub command: Option<String>,
-        /// When it starts; null when the project does not name the service any more.
+        /// When it starts; null if the project no longer has the service.
         pub start: Option<ServiceStart>,
-        /// Its latest start in this task; null when it was never started.
+        /// Its latest start in this task; null if it was never started.
         pub last: Option<Service>,
     }
 }
@@ -194,7 +194,7 @@ impl ServiceDefinition {
         ServiceStart::Manual
     }
 
-    /// After how many idle minutes it stops.
+    /// Idle minutes after which it stops.
     #[must_use]
     pub fn idle_minutes(&self) -> u32 {
         self.stop_after_minutes.unwrap_or(DEFAULT_STOP_AFTER_MINUTES)

@@ -33,7 +33,7 @@ pub const MAX_POOL_SIZE: u32 = 20;
 names! {
     /// How a task's branch becomes part of the target.
     pub enum MergeStrategy {
-        /// What `git merge` does: fast-forward when possible, else a merge commit.
+        /// Like `git merge`: fast-forward when possible, otherwise a merge commit.
         Merge = "merge",
         /// One commit with everything.
         Squash = "squash",
@@ -45,7 +45,7 @@ names! {
 names! {
     /// How a file comes into a new worktree.
     pub enum CopyMode {
-        /// A copy of its own; shares its blocks where the file system can.
+        /// A separate copy; shares its blocks if the file system supports that.
         Copy = "copy",
         /// The same file under a second name.
         Hardlink = "hardlink",
@@ -55,7 +55,7 @@ names! {
 }
 
 names! {
-    /// What becomes of a finished worktree.
+    /// How a finished worktree is treated.
     pub enum WorkspaceReuse {
         /// It is deleted.
         Off = "off",
@@ -78,7 +78,7 @@ names! {
 }
 
 contract! {
-    /// Files that git does not track and a new worktree needs all the same.
+    /// Files that git does not track but a new worktree needs.
     #[serde(deny_unknown_fields)]
     pub struct CopyFile {
         /// Which, as in `.gitignore`, from the repository's root.
@@ -88,7 +88,7 @@ contract! {
         pub mode: CopyMode,
     }
 
-    /// How work is merged. What a task leaves out, its project decides.
+    /// How work is merged. Fields that a task leaves out are taken from its project.
     #[derive(Default)]
     #[serde(deny_unknown_fields, default)]
     pub struct MergeConfig {
@@ -100,7 +100,7 @@ contract! {
         pub message_template: Option<String>,
     }
 
-    /// Who Forge's own commits are by.
+    /// Author of Forge's own commits.
     #[serde(deny_unknown_fields)]
     pub struct Author {
         /// Name.
@@ -143,27 +143,27 @@ contract! {
         /// All runs of one task.
         #[specta(type = Option<f64>)]
         pub task_micro_usd: Option<u64>,
-        /// All runs of the project on one day of this machine's time zone.
+        /// All runs of the project on one day in this computer's time zone.
         #[specta(type = Option<f64>)]
         pub day_micro_usd: Option<u64>,
     }
 
-    /// What a model costs, in micro-dollars per million tokens.
+    /// Prices of a model, in micro-dollars per million tokens.
     #[derive(Eq)]
     #[serde(deny_unknown_fields)]
     pub struct ModelPrice {
-        /// Input that no cache serves.
+        /// Input not served from a cache.
         #[specta(type = f64)]
         pub input: u64,
-        /// Input read from a cache; as other input when absent.
+        /// Input read from a cache; same as other input when absent.
         #[serde(default)]
         #[specta(type = Option<f64>)]
         pub cache_read: Option<u64>,
-        /// Input written to a cache; as other input when absent.
+        /// Input written to a cache; same as other input when absent.
         #[serde(default)]
         #[specta(type = Option<f64>)]
         pub cache_write: Option<u64>,
-        /// Output, reasoning included.
+        /// Output, including reasoning.
         #[specta(type = f64)]
         pub output: u64,
     }
@@ -172,65 +172,65 @@ contract! {
     #[derive(Default, Eq)]
     #[serde(deny_unknown_fields, default)]
     pub struct McpSettings {
-        /// Whether they get them, by a token of their own for their task and its parts, good while the run lasts.
+        /// Whether agents get them, with a token for their task and its subtasks that is valid during the run.
         pub inject: bool,
     }
 
     /// The settings of a project, complete.
     #[serde(deny_unknown_fields, default)]
     pub struct ProjectSettings {
-        /// Whether a gate without reviewer passes by itself when its checks do.
+        /// Whether a gate without a reviewer passes automatically when its checks do.
         pub auto_approve: bool,
-        /// Whether tasks that have an agent are started by themselves.
+        /// Whether tasks with an agent start automatically.
         pub auto_start: bool,
-        /// How many agents may run at once.
+        /// Maximum number of concurrent agents.
         pub max_concurrent: u32,
         /// The program and arguments that run a shell line.
         pub shell: Vec<String>,
-        /// When the profile of a login shell is run.
+        /// When the profile of the login shell runs.
         pub shell_mode: ShellMode,
-        /// What programs inherit of the user's environment.
+        /// Which variables of the user's environment programs inherit.
         pub environment: EnvironmentSettings,
         /// How programs are confined.
         pub sandbox: SandboxSettings,
         /// Labels that a machine must all have to run tasks; empty for this computer. An agent and a task may say
         /// otherwise.
         pub machines: Vec<String>,
-        /// Regular expressions of what is taken out of logs, prompts, events and exports as secrets are.
+        /// Regular expressions; matches are redacted in logs, prompts, events and exports, like secrets.
         pub redact: Vec<String>,
         /// Checks.
         pub review_config: ReviewConfig,
         /// Merging.
         pub merge_config: MergeConfig,
-        /// Where pull requests go; what the git remote says when absent.
+        /// Code host for pull requests; taken from the git remote when absent.
         pub code_host: Option<HostConfig>,
-        /// Files that git does not track and a new worktree gets from the user's checkout.
+        /// Untracked files that a new worktree gets from the user's checkout.
         pub copy_files: Vec<CopyFile>,
-        /// Commands that make a new worktree ready.
+        /// Commands that set up a new worktree.
         pub setup: Vec<String>,
-        /// What runs around the work on tasks.
+        /// Hooks around the work on tasks.
         pub lifecycle_hooks: LifecycleHooks,
-        /// Commands that are started in a task's worktree so that its work can be tried; `.forge.json` may name more.
+        /// Commands that run in a task's worktree to try its work; `.forge.json` can define more.
         pub services: Vec<ServiceDefinition>,
-        /// What becomes of finished worktrees.
+        /// How finished worktrees are treated.
         pub workspace_reuse: WorkspaceReuse,
         /// How many finished worktrees are kept for reuse.
         pub workspace_pool_size: u32,
-        /// Disk space of all worktrees above which the person is warned, in mebibytes; no warning when absent.
+        /// Disk usage of all worktrees above which Forge warns, in mebibytes; no warning when absent.
         pub workspace_disk_cap_mib: Option<u32>,
         /// Whether a task's branch is deleted once the target contains it.
         pub delete_merged_branches: bool,
         /// Where the workflow is defined.
         pub workflow_source: WorkflowSource,
-        /// Who Forge's commits are by; the user's own git identity when absent.
+        /// Author of Forge's commits; the user's own git identity when absent.
         pub author: Option<Author>,
         /// Native notifications.
         pub notifications: NotificationSettings,
-        /// What runs may cost.
+        /// Limits of cost.
         pub cost_limits: CostLimits,
         /// Forge's own tools for the agents that it starts.
         pub mcp: McpSettings,
-        /// Prices of models by their names, instead of those that Forge knows.
+        /// Prices of models by name, replacing Forge's built-in prices.
         pub model_prices: BTreeMap<String, ModelPrice>,
         /// Races, drafted fixes, cost anomalies and what runs teach; `.forge.json` may set what this leaves out.
         #[serde(rename = "innerLoop")]

@@ -44,15 +44,17 @@ impl StorageTrouble {
     #[must_use]
     pub const fn remedy(self) -> &'static str {
         match self {
-            Self::Full => "Free some space on the disk of the data folder. Forge continues by itself.",
-            Self::ReadOnly => "Make the data folder writable again. Forge continues by itself.",
-            Self::Io => "Check the disk and its connection. Forge continues by itself once writes succeed.",
-            Self::Memory => "Close programs that need much memory. Forge continues by itself.",
+            Self::Full => "Free some space on the disk of the data folder. Forge continues automatically.",
+            Self::ReadOnly => "Make the data folder writable again. Forge continues automatically.",
+            Self::Io => {
+                "Check the disk and its connection. Forge continues automatically once writes succeed."
+            }
+            Self::Memory => "Close programs that need much memory. Forge continues automatically.",
             Self::CannotOpen => {
                 "Make sure Forge can read and write the data folder, and that the system has open files left. Forge \
-                 continues by itself."
+                 continues automatically."
             }
-            Self::Busy => "Close other programs that have the database open. Forge continues by itself.",
+            Self::Busy => "Close other programs that have the database open. Forge continues automatically.",
             Self::Damaged => {
                 "Restore a copy of the database: `forge backup list`, then `forge backup restore NAME`."
             }
@@ -80,11 +82,11 @@ impl StorageTrouble {
 }
 
 names! {
-    /// Why a copy of the database was made.
+    /// Why a copy of the database was created.
     pub enum BackupReason {
-        /// Made once a day while Forge runs.
+        /// Created once a day while Forge runs.
         Daily = "daily",
-        /// Made before the schema was changed.
+        /// Created before the schema changed.
         Migration = "migration",
         /// Made by a person.
         Manual = "manual",
@@ -92,7 +94,7 @@ names! {
 }
 
 names! {
-    /// What a person says to a deletion of more than half of something.
+    /// A person's answer to a deletion of more than half of something.
     pub enum RetentionAnswer {
         /// It is done.
         Delete = "delete",
@@ -104,17 +106,17 @@ names! {
 contract! {
     /// A deletion of more than half of something, which waits for a person.
     pub struct RetentionQuestion {
-        /// What is to be deleted: `logs`, `events`, or `backups:PROJECT`.
+        /// What to delete: `logs`, `events`, or `backups:PROJECT`.
         pub kind: String,
-        /// How many of them.
+        /// Number of them.
         pub doomed: u32,
         /// Of how many.
         pub total: u32,
-        /// They were made up to this time.
+        /// They were created up to this time.
         pub until: Timestamp,
-        /// Since when it waits.
+        /// Start of the wait.
         pub asked_at: Timestamp,
-        /// What a person said; null while nobody has.
+        /// A person's answer; null while there is none.
         pub answer: Option<RetentionAnswer>,
     }
 
@@ -122,9 +124,9 @@ contract! {
     pub struct Backup {
         /// Its name, unique within the data folder.
         pub name: String,
-        /// Why it was made; null for a file that Forge did not name.
+        /// Why it was created; null for a file that Forge did not name.
         pub reason: Option<BackupReason>,
-        /// When it was made.
+        /// When it was created.
         pub created_at: Timestamp,
         /// Its size.
         #[specta(type = f64)]
@@ -137,9 +139,9 @@ contract! {
     #[derive(Eq)]
     #[serde(deny_unknown_fields, default)]
     pub struct Retention {
-        /// Days that logs of a closed task are kept; 0 keeps them for ever.
+        /// Days that logs of a closed task are kept; 0 keeps them forever.
         pub logs_days: u32,
-        /// Days that events are kept; 0 keeps as many as the limit of their number allows.
+        /// Days that events are kept; 0 keeps as many as the maximum number allows.
         pub events_days: u32,
     }
 }

@@ -30,11 +30,11 @@ pub use crate::{
 names! {
     /// Where a subtask works.
     pub enum ExecutionMode {
-        /// In a worktree of its own.
+        /// In its own worktree.
         Independent = "independent",
         /// In its parent's, in order.
         OrderedTurn = "ordered_turn",
-        /// In a worktree of its own, as an entry of its parent's race; it is on no board.
+        /// In its own worktree, as an entry of its parent's race; not shown on any board.
         RaceEntry = "race_entry",
     }
 }
@@ -42,7 +42,7 @@ names! {
 names! {
     /// How the work of an ordered subtask's turn was committed.
     pub enum CommitResultKind {
-        /// Forge committed what the agent had left.
+        /// Forge committed the agent's uncommitted changes.
         ForgeCommit = "forge_commit",
         /// The agent committed everything itself.
         AgentCommitRange = "agent_commit_range",
@@ -62,15 +62,15 @@ names! {
 }
 
 names! {
-    /// How a task is, in a word.
+    /// State of a task, one word.
     pub enum TaskHealth {
-        /// Somebody works on it: an agent, or its checks.
+        /// An agent or its checks are working on it.
         Ok = "ok",
-        /// It waits, and goes on by itself.
+        /// It waits, and continues automatically.
         Waiting = "waiting",
         /// Something went wrong, and it needs a person.
         Trouble = "trouble",
-        /// Nothing happens: it was not begun, a person is to act, or it is over.
+        /// Nothing is running: it has not started, waits for a person, or is closed.
         Idle = "idle",
     }
 }
@@ -105,7 +105,7 @@ contract! {
         pub kind: AnnotationType,
         /// The state it came from.
         pub from_state: String,
-        /// What happened, in a sentence.
+        /// Message, one sentence.
         pub message: String,
         /// More of it, structured by kind.
         #[specta(type = specta_typescript::Unknown)]
@@ -121,15 +121,15 @@ contract! {
         pub at: Timestamp,
     }
 
-    /// What a person needs to see to believe it.
+    /// Evidence for a person.
     pub struct Evidence {
         /// The command that failed.
         pub command: Option<String>,
         /// Its exit code.
         pub exit_code: Option<i32>,
-        /// The end of what it printed.
+        /// The end of its output.
         pub output: String,
-        /// Where the whole output is.
+        /// Log with the full output.
         pub log_id: Option<String>,
     }
 
@@ -143,7 +143,7 @@ contract! {
         pub after: Option<String>,
     }
 
-    /// How far a task's subtasks are.
+    /// Progress of a task's subtasks.
     #[derive(Copy, Default, Eq)]
     pub struct SubtaskCounts {
         /// Closed ones.
@@ -168,7 +168,7 @@ contract! {
         pub retry_budgets: RetryBudgets,
     }
 
-    /// What an agent does for a task right now.
+    /// Current activity of a task's agent.
     pub struct LiveExecution {
         /// Which run.
         pub execution_id: ExecutionId,
@@ -176,7 +176,7 @@ contract! {
         pub agent_id: AgentId,
         /// As which role.
         pub role: String,
-        /// What it is doing, in a few words.
+        /// Current activity, in a few words.
         pub activity: String,
         /// Since when it runs.
         pub started_at: Timestamp,
@@ -188,9 +188,9 @@ contract! {
         pub attempt_number: u32,
         /// Where it is.
         pub status: ReviewStatus,
-        /// What it decided.
+        /// Its decision.
         pub verdict: Option<Verdict>,
-        /// The commit that it is about; null before any work was committed.
+        /// The reviewed commit; null before any work was committed.
         pub reviewed_commit: Option<String>,
     }
 
@@ -212,53 +212,53 @@ contract! {
         pub priority: i32,
         /// Order in its column, ascending.
         pub position: f64,
-        /// Rises with every change; asked back when something is changed.
+        /// Increases with every change; required with changes.
         pub version: u32,
-        /// The task it is part of.
+        /// Its parent task.
         pub parent_id: Option<TaskId>,
-        /// Where it works, when it is a part.
+        /// Where it works, if it is a subtask.
         pub execution_mode: ExecutionMode,
-        /// Its turn among its parent's ordered parts.
+        /// Position among its parent's ordered subtasks.
         pub subtask_order: Option<u32>,
-        /// How its turn was committed, when it is an ordered part.
+        /// How its turn was committed, if it is an ordered subtask.
         pub commit_result: Option<CommitResult>,
-        /// How far its own parts are.
+        /// Progress of its subtasks.
         pub subtasks: SubtaskCounts,
-        /// What must be done before it.
+        /// Tasks that it depends on.
         pub depends_on: Vec<TaskId>,
-        /// Those of them that are still open.
+        /// Dependencies that are still open.
         pub blocked_by: Vec<TaskId>,
-        /// Who holds which role.
+        /// Holders of its roles.
         pub roles: BTreeMap<String, Option<RoleHolder>>,
-        /// Checks and reviewer, on top of the project's.
+        /// Check settings that override the project's.
         pub review_config: Option<ReviewConfig>,
-        /// How it is merged, on top of the project's.
+        /// Merge settings that override the project's.
         pub merge_config: Option<MergeConfig>,
         /// Its own limits.
         pub task_state_config: Option<TaskStateConfig>,
-        /// Its race, on top of the project's.
+        /// Race settings that override the project's.
         pub race: Option<TaskRace>,
         /// Labels that its machine must all have, none for this computer; null leaves them to its agent and project.
         pub machines: Option<Vec<String>>,
-        /// When its review last passed, while that stands.
+        /// When its review last passed, if that still applies.
         pub review_passed_at: Option<Timestamp>,
         /// What holds it at the entry of its state.
         pub entry_barrier: Option<EntryBarrier>,
         /// Why it needs a person.
         pub error_annotation: Option<ErrorAnnotation>,
-        /// What it waits for, when it goes on by itself.
+        /// What it waits for before it continues automatically.
         pub waiting: Option<Waiting>,
-        /// Whether a person asked that nothing be started.
+        /// Whether a person put it on hold.
         pub held: bool,
-        /// How it is, by `error_annotation`, `waiting`, `live` and a `review` that runs.
+        /// Its state, derived from `error_annotation`, `waiting`, `live` and a running `review`.
         pub health: TaskHealth,
-        /// What a person can do now.
+        /// The actions available to a person now.
         pub offers: Vec<Offer>,
-        /// What is left of the automatic retries.
+        /// Remaining automatic retries.
         pub budgets: Budgets,
         /// The latest workspace record.
         pub workspace: Option<Workspace>,
-        /// What runs now.
+        /// Current runs.
         pub live: Option<LiveExecution>,
         /// The latest review.
         pub review: Option<ReviewBadge>,
@@ -266,17 +266,17 @@ contract! {
         pub raced: Option<RaceBadge>,
         /// Its pull request, once there is one, as last seen.
         pub pull_request: Option<PullRequestLink>,
-        /// How much its branch changes, as last measured.
+        /// Size of its branch's changes, as last measured.
         pub diff_stat: Option<DiffStat>,
         /// Commits of its branch that the target lacks, as last counted.
         pub unmerged_commits: u32,
         /// Whether a person closed it without a merge.
         pub closed_unmerged: bool,
-        /// How its work differs from the reviewed commit, where that kept it from being approved.
+        /// How its work differs from the reviewed commit, if that prevented its approval.
         pub work_changed: Option<WorkChanged>,
-        /// What its runs used and cost.
+        /// Usage and cost of its runs.
         pub usage: Usage,
-        /// When it was made.
+        /// When it was created.
         pub created_at: Timestamp,
         /// When it last changed.
         pub updated_at: Timestamp,

@@ -41,31 +41,31 @@ contract! {
         pub opened_at: Timestamp,
         /// When it ended; null while it runs.
         pub ended_at: Option<Timestamp>,
-        /// The exit code of its shell, when that ended by itself with one.
+        /// The exit code of its shell, if it exited with one.
         pub exit_code: Option<i32>,
-        /// Why it ended, in a sentence; null while it runs.
+        /// Why it ended, one sentence; null while it runs.
         pub reason: Option<String>,
     }
 
-    /// Something that a terminal printed.
+    /// Output of a terminal.
     #[derive(Eq)]
     pub struct TerminalOutput {
         /// Names the count that offsets belong to. Another one than before: what was read is to be forgotten, since
         /// everything that is kept is told again.
         pub generation: String,
-        /// The offset of the first byte: a later one than was asked for where that is not kept any more.
+        /// The offset of the first byte; later than the requested one if that is no longer kept.
         #[specta(type = u32)]
         pub from: i64,
         /// The bytes, in Base64; empty when none came in time.
         pub bytes: String,
-        /// The offset behind the last byte, from which to read on.
+        /// The offset after the last byte, from which to continue.
         #[specta(type = u32)]
         pub next: i64,
         /// The offset behind all that it had printed: where whoever begins to read finds that which was printed before, and
         /// which the programs in it were answered already, at its end.
         #[specta(type = u32)]
         pub end: i64,
-        /// Whether it has ended, and this was all.
+        /// Whether it has ended, and this was all of its output.
         pub ended: bool,
     }
 }

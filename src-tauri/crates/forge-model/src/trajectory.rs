@@ -9,14 +9,14 @@ use crate::{
 };
 
 contract! {
-    /// How a task went, in the words of who worked on it.
+    /// An agent's note on how a task went.
     #[derive(Eq)]
     pub struct Trajectory {
         /// Markdown, at most 500 words.
         pub text: String,
         /// Whether there was more.
         pub is_cut: bool,
-        /// The run that said it.
+        /// The run that wrote it.
         pub execution_id: ExecutionId,
         /// Who.
         pub agent_id: AgentId,

@@ -3,7 +3,7 @@
 use crate::{actor::Actor, contract, correction::SaidMessage, ids::TransitionId, names, time::Timestamp};
 
 names! {
-    /// Where a step is.
+    /// State of a step.
     pub enum StepStatus {
         /// Still to run.
         Pending = "pending",
@@ -17,13 +17,13 @@ names! {
 names! {
     /// How a step ended.
     pub enum StepOutcome {
-        /// It did what it is for.
+        /// It succeeded.
         Ok = "ok",
-        /// There was nothing to do, or no context to do it in.
+        /// There was nothing to do, or it did not apply.
         Skipped = "skipped",
         /// It failed.
         Failed = "failed",
-        /// It sent the task on.
+        /// It moved the task.
         Cascade = "cascade",
     }
 }
@@ -71,7 +71,7 @@ names! {
 }
 
 contract! {
-    /// One step of a transition as people see it.
+    /// One step of a transition, as shown to people.
     pub struct TransitionStep {
         /// The phase it belongs to.
         pub phase: String,
@@ -86,9 +86,9 @@ contract! {
         /// How long it took, in milliseconds.
         #[specta(type = Option<f64>)]
         pub duration_ms: Option<i64>,
-        /// Where its output is.
+        /// Log with its output.
         pub log_id: Option<String>,
-        /// The message that it passes on to the agent, as long as it waits.
+        /// The message that it sends to the agent, while it waits.
         pub message: Option<SaidMessage>,
     }
 
@@ -109,7 +109,7 @@ contract! {
         pub reason: Option<String>,
         /// Whether it is a rejection that the review budget counts.
         pub rejection: bool,
-        /// What ran after it.
+        /// Steps that ran after it.
         pub steps: Vec<TransitionStep>,
         /// When.
         pub at: Timestamp,

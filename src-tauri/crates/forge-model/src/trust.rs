@@ -21,7 +21,7 @@ pub const DIRENV: &str = ".envrc";
 pub const OWN_FILES: [&str; 2] = [".forge.json", ".forge/workflow.json"];
 
 names! {
-    /// How a startup file is to what a person accepted.
+    /// How a startup file compares with the accepted content.
     pub enum TrustState {
         /// A person accepted this content.
         Accepted = "accepted",
@@ -29,7 +29,7 @@ names! {
         New = "new",
         /// Another content of this file was accepted.
         Changed = "changed",
-        /// It was accepted, and is gone.
+        /// It was accepted, and has been removed.
         Removed = "removed",
     }
 }
@@ -39,24 +39,24 @@ contract! {
     pub struct TrustFile {
         /// From the repository's root.
         pub path: String,
-        /// The hash of its content, in hex; nothing for one that was removed.
+        /// The hash of its content, in hex; none if it was removed.
         pub sha256: Option<String>,
         /// Whether a person accepted this content.
         pub accepted: bool,
-        /// How it is to what a person accepted.
+        /// How it compares with the accepted content.
         pub state: TrustState,
-        /// The commit that has it; nothing when it lies uncommitted in a worktree.
+        /// The commit that has it; none if it is uncommitted in a worktree.
         pub commit: Option<String>,
-        /// The task whose branch or worktree has it; nothing for the branch that tasks start on.
+        /// The task whose branch or worktree has it; none for the branch that tasks start on.
         pub task_id: Option<TaskId>,
         /// The size of its content, in bytes.
         #[specta(type = u32)]
         pub size: u64,
-        /// Its text, cut where it is long; nothing for other content.
+        /// Its text, truncated if long; none for other content.
         pub content: Option<String>,
-        /// Whether the text is cut.
+        /// Whether the text is truncated.
         pub cut: bool,
-        /// Lines that went and came since the content that was accepted last; empty for a new file.
+        /// Removed and added lines since the content that was accepted last; empty for a new file.
         pub diff: String,
     }
 
@@ -70,11 +70,11 @@ contract! {
         pub files: Vec<TrustFile>,
     }
 
-    /// A content that a person has looked at.
+    /// Content that a person has reviewed.
     pub struct TrustedContent {
         /// The file.
         pub path: String,
-        /// The hash of the content; nothing for a file that was removed.
+        /// The hash of the content; none if the file was removed.
         #[serde(default)]
         pub sha256: Option<String>,
     }

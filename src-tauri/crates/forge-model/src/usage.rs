@@ -21,12 +21,12 @@ pub fn micro_usd(dollars: f64) -> Option<u64> {
     format!("{:.0}", micro.abs()).parse().ok().filter(|micro| *micro <= MAX_FIGURE)
 }
 
-/// An increment of usage: what was spent since the sample before it, never a running total.
+/// An increment of usage since the previous sample, never a running total.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Type, JsonSchema)]
 pub struct UsageSample {
-    /// Model name as the program gave it; empty when it gave none.
+    /// Model name as reported by the program; empty if it reported none.
     pub model: String,
-    /// Input tokens that no cache served.
+    /// Input tokens not served from a cache.
     #[specta(type = f64)]
     pub input_uncached: u64,
     /// Input tokens read from a cache.
@@ -35,13 +35,13 @@ pub struct UsageSample {
     /// Input tokens written to a cache.
     #[specta(type = f64)]
     pub cache_write: u64,
-    /// Output tokens, reasoning included.
+    /// Output tokens, including reasoning.
     #[specta(type = f64)]
     pub output: u64,
     /// The part of `output` that was reasoning.
     #[specta(type = f64)]
     pub reasoning: u64,
-    /// Cost in micro-dollars as the program reported it; none when it reported none.
+    /// Cost in micro-dollars as reported by the program; none if it reported none.
     #[specta(type = Option<f64>)]
     pub cost_micro_usd: Option<u64>,
 }

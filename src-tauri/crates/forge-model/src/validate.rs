@@ -19,7 +19,7 @@ pub use input::{MAX_CHECKS, MAX_ID, findings_of_id, findings_of_run, inside};
 pub use measures::{AttemptFacts, Measures, Recommendation, measure, score_of};
 
 contract! {
-    /// One file that takes names, and the one that must export them.
+    /// A file that imports names, and the file that must export them.
     #[derive(Eq)]
     #[serde(deny_unknown_fields)]
     pub struct ContractPair {
@@ -29,13 +29,13 @@ contract! {
         pub importer: String,
     }
 
-    /// What is to be checked.
+    /// The checks to run.
     #[derive(Eq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     pub struct ValidateInput {
-        /// What the attempts are counted for.
+        /// Module whose attempts are counted.
         pub module_id: String,
-        /// Keeps the attempts of one run of a plan apart from those of others.
+        /// Separates the attempts of one run of a plan from those of others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub run_id: Option<String>,
         /// The absolute path of the folder to check. When absent: the root of the project that is named, else
@@ -47,7 +47,7 @@ contract! {
         /// Files that must exist, and be well formed where their ending is known; relative to the folder.
         #[serde(default)]
         pub files: Vec<String>,
-        /// Files that must export what others take from them.
+        /// Files that must export what others import from them.
         #[serde(default)]
         pub contract_checks: Vec<ContractPair>,
         /// The project whose root keeps the attempts; the one whose repository or worktree has the folder when
@@ -60,23 +60,23 @@ contract! {
     #[derive(Default, Eq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
     pub struct ValidateGate {
-        /// What the attempts are counted for; the task's id when absent.
+        /// Module whose attempts are counted; the task's id when absent.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub module_id: Option<String>,
-        /// Keeps the attempts of one run of a plan apart from those of others.
+        /// Separates the attempts of one run of a plan from those of others.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub run_id: Option<String>,
         /// Shell commands that must pass.
         pub commands: Vec<String>,
         /// Files that must exist and be well formed.
         pub files: Vec<String>,
-        /// Files that must export what others take from them.
+        /// Files that must export what others import from them.
         pub contract_checks: Vec<ContractPair>,
     }
 }
 
 contract! {
-    /// A folder that is to be checked and is none.
+    /// Result for a path to check that is not a folder.
     #[derive(Eq)]
     pub struct CwdCheck {
         /// Never.
@@ -87,7 +87,7 @@ contract! {
         pub error: String,
     }
 
-    /// Whether a file is there.
+    /// Whether a file exists.
     #[derive(Eq)]
     pub struct FileCheck {
         /// Whether it is.
@@ -102,11 +102,11 @@ contract! {
     /// Whether a file is well formed.
     #[derive(Eq)]
     pub struct SyntaxCheck {
-        /// Whether it is; null when it was not read, being too large, say: then it counts neither way.
+        /// Whether it is well formed; null if it was not read, for example when too large; it then counts neither way.
         pub passed: Option<bool>,
         /// Its path.
         pub file: String,
-        /// Why not, or why it was not checked.
+        /// Why it is not well formed, or was not checked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub error: Option<String>,
         /// Where, from 1.
@@ -117,10 +117,10 @@ contract! {
         pub column: Option<u32>,
     }
 
-    /// Whether one file exports what another takes from it.
+    /// Whether one file exports what another imports from it.
     #[derive(Eq)]
     pub struct ContractCheck {
-        /// Null when it cannot be known: then it counts neither way.
+        /// Null if unknown: it then counts neither way.
         pub passed: Option<bool>,
         /// The file that exports.
         pub exporter: String,
@@ -128,13 +128,13 @@ contract! {
         pub importer: String,
         /// What was found.
         pub result: ContractOutcome,
-        /// What the exporter offers, as far as it is known.
+        /// Names that the exporter exports, as far as known.
         pub exported: Vec<String>,
-        /// What the importer takes from it.
+        /// Names that the importer imports from it.
         pub imported: Vec<String>,
-        /// What of that is not there.
+        /// Imported names that the exporter lacks.
         pub missing: Vec<String>,
-        /// Why it is no pass.
+        /// Why it did not pass.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub reason: Option<String>,
     }
@@ -143,16 +143,16 @@ contract! {
     #[derive(Eq)]
     #[serde(rename_all = "camelCase")]
     pub struct CommandCheck {
-        /// Whether it ended by itself, with 0.
+        /// Whether it exited with 0.
         pub passed: bool,
         /// The command.
         pub command: String,
-        /// Null when a signal ended it, or it could not be run.
+        /// Null if a signal ended it, or it could not run.
         pub exit_code: Option<i32>,
         /// The signal that ended it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub signal: Option<i32>,
-        /// Whether its time ran out.
+        /// Whether it timed out.
         pub timed_out: bool,
         /// The beginning and the end of its standard output.
         pub stdout: String,
@@ -167,17 +167,17 @@ contract! {
         pub diagnoses: Option<String>,
     }
 
-    /// What one check found.
+    /// Result of one check.
     #[derive(Eq)]
     #[serde(tag = "type", rename_all = "snake_case")]
     pub enum CheckResult {
         /// The folder itself.
         CwdCheck(CwdCheck),
-        /// A file is there.
+        /// A file exists.
         FileCheck(FileCheck),
         /// A file is well formed.
         SyntaxCheck(SyntaxCheck),
-        /// A file exports what another takes.
+        /// A file exports what another imports.
         ContractCheck(ContractCheck),
         /// A command passes.
         Command(CommandCheck),
@@ -185,27 +185,27 @@ contract! {
 }
 
 names! {
-    /// What was found about a contract.
+    /// Result of a contract check.
     pub enum ContractOutcome {
-        /// All that is taken is there.
+        /// All imported names are exported.
         Pass = "pass",
-        /// Something is not.
+        /// An imported name is not exported.
         Fail = "fail",
-        /// It cannot be known.
+        /// The result is unknown.
         Unknown = "unknown",
     }
 }
 
 contract! {
-    /// What came of a call.
+    /// Result of a call.
     #[serde(rename_all = "camelCase")]
     pub struct ValidateReport {
-        /// Whether no check failed, and one was there to say so.
+        /// Whether at least one check passed, and none failed.
         pub passed: bool,
         /// Passed checks of those that counted.
         #[specta(type = u32)]
         pub score: f64,
-        /// Every check, in the order in which they were made.
+        /// Every check, in order.
         pub results: Vec<CheckResult>,
         /// The number of the attempt, from 1; 0 for a call that is not counted.
         pub attempt: u32,
@@ -218,12 +218,12 @@ contract! {
         pub notice: Option<String>,
     }
 
-    /// One attempt, as it is kept.
+    /// One stored attempt.
     #[serde(rename_all = "camelCase")]
     pub struct Attempt {
         /// Its number, from 1.
         pub attempt: u32,
-        /// Which call it was: a review's attempt is counted once, however often its checks are run.
+        /// Identity of the call: a review's attempt counts once, however often its checks run.
         pub id: String,
         /// When it ended.
         pub at: Timestamp,
@@ -232,14 +232,14 @@ contract! {
         /// Its score.
         #[specta(type = u32)]
         pub score: f64,
-        /// What failed, each by its identity (check, subject and diagnoses); sorted.
+        /// The failures by identity (check, subject and diagnoses), sorted.
         pub failures: Vec<String>,
         /// The measures.
         #[serde(flatten)]
         pub measures: Measures,
     }
 
-    /// What is kept of a module's attempts.
+    /// Stored attempts of a module.
     #[serde(rename_all = "camelCase")]
     pub struct IterationState {
         /// The module.
@@ -253,10 +253,10 @@ contract! {
         /// What was checked last.
         #[serde(default)]
         pub input: Option<ValidateInput>,
-        /// What the latest attempt's checks found.
+        /// Results of the latest attempt's checks.
         #[serde(default)]
         pub results: Vec<CheckResult>,
-        /// Why what is kept cannot be read; null when it can.
+        /// Why the stored attempts cannot be read; null if they can.
         #[serde(default)]
         pub unreadable: Option<String>,
     }
@@ -284,7 +284,7 @@ contract! {
 }
 
 contract! {
-    /// A stretch of a log of calls.
+    /// A page of a log of calls.
     pub struct LogEvents {
         /// The events, oldest first.
         pub items: Vec<LogEvent>,
@@ -294,11 +294,11 @@ contract! {
 }
 
 names! {
-    /// What a line of a log is about.
+    /// Kind of a log entry.
     pub enum LogEventKind {
-        /// Somebody called.
+        /// A call was made.
         ToolCall = "tool_call",
-        /// The call came to a verdict.
+        /// The call ended with a verdict.
         Validate = "validate",
     }
 }

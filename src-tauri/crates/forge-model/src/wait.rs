@@ -3,53 +3,53 @@
 use crate::{contract, names, time::Timestamp};
 
 names! {
-    /// Why a task is blocked, or held up where it is.
+    /// Why a task is blocked, or held in its state.
     pub enum AnnotationType {
-        /// Every automatic retry in review is spent.
+        /// All automatic retries in review are used up.
         ReviewBudgetExhausted = "review_budget_exhausted",
-        /// Attempts get nowhere, and the project wants to stop then.
+        /// Attempts make no progress, and the project is set to stop then.
         ReviewStagnant = "review_stagnant",
         /// Checks failed after a conflict fix.
         CiFailedAfterMergeFix = "ci_failed_after_merge_fix",
-        /// The agent failed and may not be started again by itself.
+        /// The agent failed and cannot be restarted automatically.
         ExecutorFailed = "executor_failed",
-        /// The agent's program cannot be started.
+        /// The agent's program could not be started.
         ExecutorUnavailable = "executor_unavailable",
         /// The worktree could not be prepared.
         EnvironmentNotReady = "environment_not_ready",
         /// The repository's hooks refused the commit.
         CommitRefused = "commit_refused",
-        /// The files of the repository that say which programs git runs are not as a person accepted them.
+        /// The files that determine which programs git runs differ from the accepted ones.
         RepositoryChanged = "repository_changed",
-        /// Files that run code as soon as a program starts are not as a person trusted them.
+        /// Startup files differ from the trusted ones.
         TrustRequired = "trust_required",
-        /// A repository that `.gitmodules` does not list lies in the worktree.
+        /// The worktree contains a repository that `.gitmodules` does not list.
         EmbeddedRepository = "embedded_repository",
         /// A submodule's commit is on no branch of its remote.
         SubmoduleNotPushed = "submodule_not_pushed",
-        /// A guard refused the engine's own move.
+        /// A guard rejected the engine's own move.
         GuardRejected = "guard_rejected",
-        /// The target branch moved again and again.
+        /// The target branch kept moving.
         TargetUnstable = "target_unstable",
         /// The worktree and the branch are gone.
         WorkspaceResetRequired = "workspace_reset_required",
         /// The repository, a branch or the reviewed commit is missing, so nothing can be merged.
         WorkMissing = "work_missing",
-        /// Only work that nobody reviewed is left to merge.
+        /// Only work without a review is left to merge.
         WorkChanged = "work_changed_since_review",
         /// An operation on the worktree failed.
         WorkspaceError = "workspace_error",
-        /// A blocking `before_work` hook failed (the task stays where it is, nobody is started).
+        /// A blocking `before_work` hook failed; the task stays in its state, and no agent starts.
         BeforeWorkHookFailed = "before_work_hook_failed",
-        /// A blocking `before_work` hook ran out of time (likewise).
+        /// A blocking `before_work` hook timed out; the task stays in its state, and no agent starts.
         BeforeWorkHookTimeout = "before_work_hook_timeout",
-        /// An ordered subtask's turn could not be finished.
+        /// An ordered subtask's turn could not finish.
         SubtaskPaused = "subtask_paused",
-        /// A prerequisite was cancelled.
+        /// A dependency was cancelled.
         DependencyCancelled = "dependency_cancelled",
         /// More than three cascades in a row.
         CascadeLimit = "cascade_limit",
-        /// Nobody acts on the task.
+        /// No run or person is acting on the task.
         RecoveryRequired = "recovery_required",
         /// A person blocked it.
         Manual = "manual",
@@ -71,51 +71,51 @@ names! {
 }
 
 names! {
-    /// What a task waits for when it goes on by itself.
+    /// What a task waits for before it continues automatically.
     pub enum WaitReason {
-        /// A moment in which a drag can be undone.
+        /// The short time in which a drag can be undone.
         Undo = "undo",
-        /// The agent has no free place.
+        /// The agent has no free slot.
         AgentBusy = "agent_busy",
-        /// The project has no free place.
+        /// The project has no free slot.
         ProjectBusy = "project_busy",
         /// The agent or the project is paused.
         Paused = "paused",
-        /// A person asked to start nothing.
+        /// A person put the task on hold.
         Held = "held",
-        /// Local changes in the target's checkout are in the way.
+        /// Local changes in the target's checkout block the merge.
         TargetCheckoutDirty = "target_checkout_dirty",
-        /// Another program holds a lock of git's.
+        /// Another program holds a git lock.
         GitLocked = "git_locked",
-        /// The agent's provider limits its use; it goes on at `until`.
+        /// The agent's provider limits its use; continues at `until`.
         RateLimited = "rate_limited",
-        /// Another execution changes the same worktree.
+        /// Another run is using the same worktree.
         WorkspaceLocked = "workspace_locked",
-        /// An open prerequisite.
+        /// A dependency is open.
         DependencyOpen = "dependency_open",
         /// Another task is being merged into the same target.
         MergeQueue = "merge_queue",
         /// Its pull request is open at the code host.
         AwaitingMerge = "awaiting_merge",
-        /// The code host cannot be reached; it is asked again at `until`.
+        /// The code host cannot be reached; it is polled again at `until`.
         HostUnreachable = "host_unreachable",
-        /// No machine has the labels, or the only ones that have them start nothing new.
+        /// No machine has the labels, or those that have them are draining.
         NoMachine = "no_machine",
-        /// Every machine that has the labels runs as much as it may.
+        /// Every machine with the labels is at its limit of runs.
         MachineBusy = "machine_busy",
-        /// Every machine that has the labels has run today what it may; it goes on at `until`.
+        /// Every machine with the labels has reached its daily quota; continues at `until`.
         MachineQuota = "machine_quota",
-        /// Its machine, or every machine that has the labels, cannot be reached.
+        /// Its machine, or every machine with the labels, is unreachable.
         MachineUnreachable = "machine_unreachable",
-        /// Its job of a cluster was submitted and has not begun.
+        /// Its cluster job was submitted and has not started.
         JobPending = "job_pending",
-        /// The disk of its machine is full, and holds what its agent did.
+        /// The disk of its machine is full, and holds its agent's work.
         MachineDiskFull = "machine_disk_full",
-        /// The project's runs have cost today what they may; it goes on at `until`.
+        /// The project's runs have reached their daily cost limit; continues at `until`.
         CostLimit = "cost_limit",
-        /// Entries of its race are at work.
+        /// Entries of its race are running.
         RaceRunning = "race_running",
-        /// Its race is elected, and a person is to crown.
+        /// Its race has a suggested winner, and waits for a person's choice.
         RaceCrown = "race_crown",
     }
 }
@@ -125,11 +125,11 @@ contract! {
     pub struct Waiting {
         /// Why.
         pub reason: WaitReason,
-        /// Until when, if that is known.
+        /// End of the wait, if known.
         pub until: Option<Timestamp>,
-        /// The files in the way.
+        /// The files that block it.
         pub files: Vec<String>,
-        /// A sentence for people.
+        /// Message for people, one sentence.
         pub message: String,
     }
 }

@@ -31,7 +31,7 @@ pub use validate::{Parsed, parse, parse_stored, parse_value};
 use crate::{contract, names};
 
 names! {
-    /// What a state is for.
+    /// Kind of a state.
     pub enum StateKind {
         /// Parked ideas.
         Backlog = "backlog",
@@ -39,7 +39,7 @@ names! {
         Initial = "initial",
         /// Somebody works.
         Active = "active",
-        /// Something must be decided before the task goes on.
+        /// A decision is needed before the task continues.
         Gate = "gate",
         /// The task needs a person; exactly one.
         Blocked = "blocked",
@@ -51,13 +51,13 @@ names! {
 }
 
 names! {
-    /// What session a move back to work starts the agent with.
+    /// Session that the agent starts with after a move back to work.
     pub enum SessionMode {
         /// A new one.
         New = "new",
-        /// The last one, gone on with.
+        /// Resume the last session.
         Resume = "resume",
-        /// A copy of the last one.
+        /// Fork the last session.
         Fork = "fork",
     }
 }
@@ -68,7 +68,7 @@ contract! {
     pub struct Workflow {
         /// Its name, for people.
         pub name: String,
-        /// The roles its states can ask for.
+        /// The roles that its states can require.
         pub roles: Vec<Role>,
         /// Where cancelled tasks go; a terminal state.
         pub cancellation_state: String,
@@ -102,16 +102,16 @@ contract! {
         /// How a gate decides.
         #[serde(default)]
         pub gate_config: Option<GateConfig>,
-        /// What becomes of the worktree when this state is entered.
+        /// How the worktree is treated when this state is entered.
         #[serde(default)]
         pub cleanup: Option<CleanupPolicy>,
-        /// What runs around entering and leaving.
+        /// Actions on entering and leaving.
         #[serde(default)]
         pub hooks: Hooks,
-        /// Declared moves, by trigger: `accept`, `reject`, `fail`, `retry` or a name of one's own.
+        /// Declared moves, by trigger: `accept`, `reject`, `fail`, `retry` or a custom name.
         #[serde(default)]
         pub triggers: BTreeMap<String, Trigger>,
-        /// Numbers of its own.
+        /// Its own numbers.
         #[serde(default)]
         pub config: StateConfig,
     }
@@ -119,16 +119,16 @@ contract! {
     /// How a gate decides.
     #[serde(deny_unknown_fields)]
     pub struct GateConfig {
-        /// Where a rejection sends the task.
+        /// State that a rejection moves the task to.
         #[serde(default)]
         pub reject_target: Option<String>,
-        /// How many rejections are retried by themselves.
+        /// Number of rejections that are retried automatically.
         #[serde(default)]
         pub max_rejections: Option<u32>,
-        /// Whether a person must decide whatever a reviewer says.
+        /// Whether a person must decide in addition to any reviewer.
         #[serde(default)]
         pub requires_user_approval: UserApproval,
-        /// Whether the gate is passed when nobody holds its role.
+        /// Whether the gate passes when its role is unassigned.
         #[serde(default)]
         pub optional_when_unassigned: bool,
         /// Text of the approving button.
@@ -148,7 +148,7 @@ contract! {
         Always(AlwaysWord),
     }
 
-    /// What becomes of a worktree.
+    /// How a worktree is treated.
     #[serde(rename_all = "snake_case")]
     pub enum CleanupPolicy {
         /// Removed as a step of the transition.
@@ -166,7 +166,7 @@ contract! {
         pub seconds: u32,
     }
 
-    /// What runs around a state, by phase.
+    /// Actions of a state, by phase.
     #[derive(Default)]
     #[serde(deny_unknown_fields, default)]
     pub struct Hooks {
@@ -174,11 +174,11 @@ contract! {
         pub before_exit: Vec<Hook>,
         /// After the move is recorded.
         pub on_exit: Vec<Hook>,
-        /// The barrier: before anybody is dispatched.
+        /// The barrier: before an agent starts.
         pub before_enter: Vec<Hook>,
         /// Dispatch.
         pub on_enter: Vec<Hook>,
-        /// May send the task on.
+        /// May move the task to another state.
         pub after_enter: Vec<Hook>,
     }
 
@@ -191,22 +191,22 @@ contract! {
         #[serde(default)]
         #[specta(type = Option<specta_typescript::Unknown>)]
         pub params: Option<Value>,
-        /// Whose moves it answers to.
+        /// Moves that run it.
         #[serde(default = "Hook::everybody")]
         pub applies_to: Audience,
-        /// What its failure does; `block` in guards and barriers, `log` elsewhere, when not said.
+        /// Effect of its failure; `block` in guards and barriers and `log` elsewhere when absent.
         #[serde(default)]
         pub on_failure: Option<OnFailure>,
     }
 
-    /// What a failing action does.
+    /// Effect of a failed action.
     #[serde(rename_all = "snake_case")]
     pub enum OnFailure {
         /// Stops the move, or keeps the task behind the barrier.
         Block,
-        /// Is recorded and the rest goes on.
+        /// Is recorded, and the rest continues.
         Log,
-        /// Sends the task to this state.
+        /// Moves the task to this state.
         Cascade(String),
     }
 
@@ -215,15 +215,15 @@ contract! {
     pub struct Trigger {
         /// Where to.
         pub to: String,
-        /// Text for the agent that is started there.
+        /// Text for the agent that starts there.
         #[serde(default)]
         pub prompt: Option<String>,
-        /// The session it is started with.
+        /// The session that it starts with.
         #[serde(default)]
         pub session: Option<SessionMode>,
     }
 
-    /// Numbers of a state's own.
+    /// Options of a state.
     #[derive(Default)]
     #[serde(deny_unknown_fields, default)]
     pub struct StateConfig {
@@ -231,7 +231,7 @@ contract! {
         pub retry_budgets: RetryBudgets,
     }
 
-    /// Limits of automatic retries; what is absent keeps its default.
+    /// Limits of automatic retries; absent fields keep their defaults.
     #[derive(Default)]
     #[serde(deny_unknown_fields, default)]
     pub struct RetryBudgets {

@@ -9,11 +9,11 @@ use crate::{
 };
 
 names! {
-    /// Where a workspace is in its life.
+    /// State of a workspace.
     pub enum WorkspaceStatus {
-        /// Its worktree is being made.
+        /// Its worktree is being created.
         Creating = "creating",
-        /// It can be worked in.
+        /// It is ready to use.
         Active = "active",
         /// It will be removed at `cleanup_at`.
         Scheduled = "scheduled",
@@ -29,9 +29,9 @@ contract! {
     pub struct WorkspaceLock {
         /// The execution that holds it.
         pub execution_id: String,
-        /// Process id of its group leader; 0 until it runs.
+        /// Process id of its group leader; 0 before it starts.
         pub pid: u32,
-        /// Start time of that process in clock ticks since boot, which tells it from a later one with the same id.
+        /// Start time of that process in clock ticks since boot, to distinguish it from a later one with its id.
         #[specta(type = f64)]
         pub start_time: u64,
         /// The machine it runs on.
@@ -48,7 +48,7 @@ contract! {
         pub task_id: TaskId,
         /// The machine that its worktree is on; none for this computer.
         pub machine_id: Option<MachineId>,
-        /// Where it is in its life.
+        /// Its state.
         pub status: WorkspaceStatus,
         /// Absolute path of the worktree.
         pub path: String,
@@ -56,24 +56,24 @@ contract! {
         pub branch: String,
         /// The commit the branch started from.
         pub base_commit: String,
-        /// When it will be removed, if that is decided.
+        /// When it will be removed, if scheduled.
         pub cleanup_at: Option<Timestamp>,
         /// Size on disk in bytes, when measured.
         #[specta(type = Option<f64>)]
         pub disk_bytes: Option<u64>,
         /// Why its last operation failed.
         pub error: Option<String>,
-        /// Who may change its files now.
+        /// Holder of the lock on its files.
         pub lock: Option<WorkspaceLock>,
         /// First port of its own block, see `FORGE_PORT_BASE`.
         pub port_base: u32,
-        /// When it was made.
+        /// When it was created.
         pub created_at: Timestamp,
         /// When it last changed.
         pub updated_at: Timestamp,
     }
 
-    /// Where the files of a task are that its programs work on now.
+    /// Where the files are that a task's programs are working on.
     #[derive(Eq)]
     pub struct WorkspacePlace {
         /// Absolute path of the worktree on this computer.
@@ -85,12 +85,12 @@ contract! {
     /// Where the files of a task are on another machine.
     #[derive(Eq)]
     pub struct PlaceThere {
-        /// What the machine is called.
+        /// Name of the machine.
         pub machine: String,
         /// Where `ssh` leads to it: an alias or a name, with user and port where the machine has them; none for a
         /// container, which no editor or terminal of this computer reaches by ssh.
         pub destination: Option<String>,
-        /// Absolute path there; none while the machine does not answer.
+        /// Absolute path there; none while the machine does not respond.
         pub path: Option<String>,
     }
 
@@ -123,10 +123,10 @@ contract! {
         /// Bytes of those.
         #[specta(type = f64)]
         pub slots_bytes: u64,
-        /// Bytes above which the person is warned.
+        /// Size in bytes above which Forge warns.
         #[specta(type = Option<f64>)]
         pub cap_bytes: Option<u64>,
-        /// Whether they are exceeded.
+        /// Whether the warning limit is exceeded.
         pub over: bool,
     }
 
@@ -134,7 +134,7 @@ contract! {
     pub struct OrphanFolder {
         /// Its path.
         pub path: String,
-        /// The project whose folder it lies in, when that is known.
+        /// The project whose folder contains it, if known.
         pub project_id: Option<ProjectId>,
         /// Its size on disk in bytes.
         #[specta(type = f64)]
@@ -145,37 +145,37 @@ contract! {
         pub branch: Option<String>,
         /// Commits of it that the default branch lacks.
         pub unmerged_commits: u32,
-        /// Files that are not committed.
+        /// Uncommitted files.
         pub uncommitted: u32,
         /// Whether it can become the worktree of a new task.
         pub adoptable: bool,
     }
 
-    /// Settings that another tool's file in the repository asks for.
+    /// Settings that a file of another tool in the repository contains.
     pub struct ImportOffer {
         /// The file.
         pub source: String,
         /// Files to copy.
         pub copy_files: Vec<CopyFile>,
-        /// Set-up commands.
+        /// Setup commands.
         pub setup: Vec<String>,
-        /// What has no equal here, in words.
+        /// Parts without an equivalent in Forge, as text.
         pub notes: Vec<String>,
         /// Why the file could not be read.
         pub error: Option<String>,
     }
 
-    /// Uncommitted work that was kept in a ref before a worktree went.
+    /// Uncommitted work that was kept in a ref before a worktree was removed.
     pub struct WorkspaceBackup {
-        /// The task it was made for; `orphan-<folder>` for a folder that belonged to none.
+        /// The task that it was created for; `orphan-<folder>` for a folder without a task.
         pub task_id: TaskId,
         /// The ref, `refs/forge/backup/<task>/<n>`.
         pub ref_name: String,
         /// The commit it points to.
         pub commit: String,
-        /// How many files it holds.
+        /// Number of files in it.
         pub files: u32,
-        /// When it was made.
+        /// When it was created.
         pub at: Timestamp,
     }
 }

@@ -50,7 +50,7 @@ pub struct FailedCommand<'t> {
     pub stdout: &'t str,
     /// The folder that it ran in.
     pub cwd: &'t str,
-    /// Whether its time ran out.
+    /// Whether it timed out.
     pub timed_out: bool,
     /// What it exited with; none when a signal ended it, or it could not be run.
     pub exit_code: Option<i32>,

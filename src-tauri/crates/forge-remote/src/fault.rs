@@ -49,7 +49,7 @@ pub enum RemoteFault {
         said: String,
     },
     /// The connection was lost.
-    #[error("Could not stay connected with the engine on {host}: {said}.")]
+    #[error("Could not stay connected to the engine on {host}: {said}.")]
     Lost {
         /// The computer.
         host: String,

@@ -21,16 +21,16 @@ pub const MAX_SOCKET_PATH: usize = 103;
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     /// Its path is longer than systems allow.
-    #[error("Could not listen at {}: the path has {} bytes, and a socket's has at most {MAX_SOCKET_PATH}", .0.display(), .0.as_os_str().len())]
+    #[error("Could not listen on {}: the path has {} bytes, and a socket path can have at most {MAX_SOCKET_PATH}", .0.display(), .0.as_os_str().len())]
     TooLong(PathBuf),
     /// Somebody serves there.
-    #[error("Could not listen at {}: another program does", .0.display())]
+    #[error("Could not listen on {}: another program listens there", .0.display())]
     Taken(PathBuf),
     /// Something else has the name.
-    #[error("Could not listen at {}: there is a file, and it is no socket", .0.display())]
+    #[error("Could not listen on {}: the file there is not a socket", .0.display())]
     NoSocket(PathBuf),
     /// The folder is missing or cannot be written to.
-    #[error("Could not listen at {}: {source}", path.display())]
+    #[error("Could not listen on {}: {source}", path.display())]
     Io {
         /// Where.
         path: PathBuf,

@@ -57,7 +57,7 @@ pub enum Fault {
     #[error("programs of the task still run there. Stop them first.")]
     Busy,
     /// What came is not whole, or is no snapshot.
-    #[error("the worktree did not arrive whole: {what}. Try again.")]
+    #[error("the worktree arrived incomplete: {what}. Try again.")]
     Damaged {
         /// What is wrong.
         what: String,

@@ -54,10 +54,10 @@ it("shows what is not trusted first, and any other file when it is chosen", asyn
   await user.keyboard("{Enter}");
   expect(current()).toEqual([files[2]]);
   const content = within(dialog).getByRole("region", { name: ".mcp.json" });
-  expect(content.textContent).toContain("In commit 9f4c1d27ab of the task’s branch");
+  expect(content.textContent).toContain("In commit 9f4c1d27ab of the task's branch");
   expect(content.textContent).toContain('+    "db": { "command": "npx", "args": ["db-mcp@2"] }');
   await user.click(within(dialog).getByRole("button", { name: /notify\.ts/ }));
-  expect(dialog.textContent).toContain("In the task’s worktree, not committed");
+  expect(dialog.textContent).toContain("In the task's worktree, not committed");
   expect(dialog.textContent).toContain("export const Notify");
   expect(await violationsIn(document.body)).toEqual([]);
 });

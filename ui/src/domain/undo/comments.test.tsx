@@ -11,7 +11,7 @@ it("returns a draft whose lines are gone to its file, and says so before", async
   const platform = createFakePlatform({ comment_create: () => comment });
   render(<ToastHost>{null}</ToastHost>);
   offerCommentBack(platform, comment);
-  await screen.findByText("Its lines are gone. Undo returns it to the file as a whole.");
+  await screen.findByText("Its lines no longer exist. Undo attaches it to the whole file.");
   undoLast();
   await screen.findByText("Undone: Deleted the comment on src/login.ts");
   const { task_id, path, side } = comment;

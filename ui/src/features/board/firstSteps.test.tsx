@@ -73,7 +73,7 @@ it("fills the first task with an example, which goes once something is written",
   await userEvent.click(await within(dialog).findByRole("button", { name: "Use an example" }));
   const box = (name: string) =>
     within(dialog).getByRole<HTMLInputElement>("textbox", { name }).value;
-  expect(box("Title")).toBe("Say in the README how to run the tests");
+  expect(box("Title")).toBe("Document how to run the tests");
   expect(box("Description")).toContain("Done when");
   expect(within(dialog).queryByRole("button", { name: "Use an example" })).toBeNull();
 });

@@ -50,7 +50,7 @@ describe("a card", () => {
   it("says what it waits for", async () => {
     open();
     expect((await card(/^#4 /)).textContent).toContain(
-      "waits for gpu-box: runs as many agents as it may",
+      "waits for gpu-box: is at its limit of runs",
     );
     const none = await card(/^#5 /);
     expect(none.textContent).toContain("No machine fits");
@@ -59,7 +59,7 @@ describe("a card", () => {
     expect((await card(/^#3 /)).textContent).toContain("Not reachable");
     const queued = await card(/^#9 .*, on hpc, Connected since /);
     expect(queued.textContent).toContain("Queued on the cluster");
-    expect(within(queued).getByTitle(/Could not begin job 4711 yet/)).toBeTruthy();
+    expect(within(queued).getByTitle(/Could not start job 4711 yet/)).toBeTruthy();
     expect(queued.dataset["pressing"]).toBeUndefined();
     expect(queued.querySelector("svg.lucide-calendar-clock")).not.toBeNull();
   });

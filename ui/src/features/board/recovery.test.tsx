@@ -42,7 +42,7 @@ it("retries the blocked cards of a column together after a question that counts 
       offered.map(({ id, version }) => ({ task_id: id, verb: "retry", version, wait: "none" })),
     ),
   );
-  expect(await screen.findByText(`Tried ${offered.length} tasks again`)).toBeTruthy();
+  expect(await screen.findByText(`Retried ${offered.length} tasks`)).toBeTruthy();
   expect(screen.queryByRole("region", { name: "Selection" })).toBeNull();
 });
 
@@ -67,7 +67,7 @@ it("says for each task that stayed blocked why it did", async () => {
   await unblock(/^Try again/);
   const question = await screen.findByRole("alertdialog");
   await userEvent.click(within(question).getByRole("button", { name: "Try again" }));
-  const list = await screen.findByRole("dialog", { name: /^Could not try \d+ tasks again$/ });
+  const list = await screen.findByRole("dialog", { name: /^Could not retry \d+ tasks$/ });
   expect(within(list).getByText("#2 An agent fails").parentElement?.textContent).toContain(
     "The task has changed.Look again.",
   );
@@ -183,7 +183,7 @@ it("asks before programs in terminals end, and spares the window the hints of a 
   await userEvent.click(within(question).getByRole("button", { name: "Try again" }));
   const ending = await screen.findByRole("alertdialog", { name: "End programs in terminals?" });
   await userEvent.click(within(ending).getByRole("button", { name: "Cancel" }));
-  const list = await screen.findByRole("dialog", { name: "Could not try 1 task again" });
+  const list = await screen.findByRole("dialog", { name: "Could not retry 1 task" });
   expect(list.textContent).toContain("Terminal 1 runs sh.");
   expect(list.textContent).not.toContain("--end-terminals");
 });

@@ -120,14 +120,14 @@ it("puts the card of a start that is taken back where it was", async () => {
 it("offers a way back out of a closed state where the workflow has one, and says which", async () => {
   await openBoard({ status: "review", review: null });
   await pick("m", "done");
-  expect((await toast("Moved #1 to Done")).textContent).toContain("Undo returns it to Todo.");
+  expect((await toast("Moved #1 to Done")).textContent).toContain("Undo moves it to Todo.");
 });
 
 it("never starts an agent: what was at work goes back to where work begins", async () => {
   const host = await openBoard({ status: "in_progress", live: null });
   await pick("m", "backlog");
   const told = await toast("Moved #1 to Backlog");
-  expect(told.textContent).toContain("Undo returns it to Todo.");
+  expect(told.textContent).toContain("Undo moves it to Todo.");
   await userEvent.click(within(told).getByRole("button", { name: "Undo" }));
   await screen.findByText("Undone: Moved #1 to Backlog");
   expect(inputsOf(host, "task_move").at(-1)).toEqual({ ...back(), to: "todo" });
@@ -140,6 +140,6 @@ it("leaves a task alone that went on since", async () => {
   act(() => void host.change("t1", { status: "review", live: null }));
   await userEvent.keyboard("{Control>}z{/Control}");
   const told = await toast("Could not undo “Moved #1 to Backlog”");
-  expect(told.textContent).toContain("#1 has changed since.");
+  expect(told.textContent).toContain("#1 has changed since then.");
   expect(inputsOf(host, "task_move")).toHaveLength(1);
 });

@@ -324,7 +324,7 @@ describe("the dialog", () => {
 
   it("says at the name that it is taken, and anything else above the fields", async () => {
     const { host } = open();
-    host.answer("machine_create", () => refuse("name_taken", "there is a machine named x already"));
+    host.answer("machine_create", () => refuse("name_taken", "a machine named x already exists"));
     await listed();
     await userEvent.keyboard("n");
     const dialog = await dialogOf("Add machine");
@@ -333,7 +333,7 @@ describe("the dialog", () => {
     await userEvent.type(within(dialog).getByRole("textbox", { name: "Host" }), "x");
     const add = within(dialog).getByRole("button", { name: "Add machine" });
     await userEvent.click(add);
-    await within(dialog).findByText("there is a machine named x already");
+    await within(dialog).findByText("a machine named x already exists");
     expect(name.getAttribute("aria-invalid")).toBe("true");
     host.answer("machine_create", () => refuse("internal", "the disk is full"));
     await userEvent.click(add);
@@ -354,7 +354,7 @@ describe("draining", () => {
       "machines",
     );
     await press("Drain gpu-box")();
-    await screen.findByText("Nothing new starts on gpu-box");
+    await screen.findByText("No new runs start on gpu-box");
     const again = await screen.findByRole("button", { name: "Use again: gpu-box" });
     expect((await listed()).textContent).toContain("gpu-boxDraining");
     expect(await violationsIn(container)).toEqual([]);
@@ -365,7 +365,7 @@ describe("draining", () => {
       "machines",
     );
     await userEvent.click(again);
-    await screen.findByText("Tasks can start on gpu-box again");
+    await screen.findByText("New runs can start on gpu-box again");
     await screen.findByRole("button", { name: "Drain gpu-box" });
     expect(inputsOf(host, "machine_update")).toEqual([
       { machine_id: "m1", draining: true },
@@ -458,13 +458,13 @@ describe("the import", () => {
     const { host } = open();
     host.answer("machine_create", ({ name }) =>
       name === "gate"
-        ? refuse("name_taken", "there is a machine named gate already")
+        ? refuse("name_taken", "a machine named gate already exists")
         : sampleMachine({ name }),
     );
     const dialog = await importing();
     await userEvent.click(await within(dialog).findByRole("checkbox", { name: /^All hosts/ }));
     await userEvent.click(within(dialog).getByRole("button", { name: "Add 2 machines" }));
-    await within(dialog).findByText("there is a machine named gate already.");
+    await within(dialog).findByText("a machine named gate already exists.");
     expect(within(dialog).getByRole("alert").textContent).toContain("Could not add 1 machine");
     expect(inputsOf(host, "machine_create")).toHaveLength(2);
     expect(hostBox(dialog, /^gate/).getAttribute("aria-checked")).toBe("true");

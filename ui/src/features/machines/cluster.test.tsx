@@ -65,7 +65,7 @@ describe("a cluster in the list", () => {
     const texts = within(steps)
       .getAllByRole("listitem")
       .map(({ textContent }) => textContent);
-    expect(texts[1]).toBe("Passed: job Job 4711 runs on node17.");
+    expect(texts[1]).toBe("Passed: job Job 4711 is running on node17.");
     expect(texts[2]).toMatch(/^Failed: shared folder Could not find .*Choose a folder on a file/);
   });
 
@@ -90,7 +90,7 @@ describe("the dialog of a cluster", () => {
   it("adds one that asks for nothing and is submitted on this computer", async () => {
     const { host, container } = open();
     const { dialog, inside } = await adding();
-    expect(dialog.textContent).toContain("Each task gets one job of the cluster.");
+    expect(dialog.textContent).toContain("Each task gets one cluster job.");
     expect(inside.queryByRole("textbox", { name: "Host" })).toBeNull();
     expect(inside.queryByRole("textbox", { name: "Image" })).toBeNull();
     expect(await violationsIn(container)).toEqual([]);
@@ -107,7 +107,7 @@ describe("the dialog of a cluster", () => {
   it("adds one with a login node and all that jobs ask for", async () => {
     const { host } = open();
     const { inside } = await adding();
-    await userEvent.click(inside.getByRole("combobox", { name: "Jobs are submitted on" }));
+    await userEvent.click(inside.getByRole("combobox", { name: "Submit jobs from" }));
     const options = (await screen.findAllByRole("option")).map(({ textContent }) => textContent);
     // A container and a cluster submit nothing.
     expect(options).toEqual(["This computer", "gpu-box", "attic", "build-farm"]);
@@ -148,7 +148,7 @@ describe("the dialog of a cluster", () => {
     await userEvent.click(await screen.findByRole("button", { name: "Edit hpc" }));
     const inside = within(await screen.findByRole("dialog", { name: "Edit hpc" }));
     expect(inside.queryByRole("radio")).toBeNull();
-    const via = inside.getByRole("combobox", { name: "Jobs are submitted on" });
+    const via = inside.getByRole("combobox", { name: "Submit jobs from" });
     expect(via.textContent).toContain("build-farm");
     await userEvent.click(via);
     await userEvent.click(await screen.findByRole("option", { name: "This computer" }));
@@ -182,7 +182,7 @@ describe("the dialog of a cluster", () => {
     const { host } = open(sampleMachines().filter(({ kind }) => kind !== "ssh"));
     const { dialog, inside } = await adding();
     await within(dialog).findByText(hint);
-    await userEvent.click(inside.getByRole("combobox", { name: "Jobs are submitted on" }));
+    await userEvent.click(inside.getByRole("combobox", { name: "Submit jobs from" }));
     expect(await screen.findAllByRole("option")).toHaveLength(1);
     await userEvent.keyboard("{Escape}");
     host.answer("machine_list", pageOf(sampleMachines()));
@@ -197,7 +197,7 @@ describe("the dialog of a cluster", () => {
     ["slurm.cpus", "Processors", "must be at least 1"],
     ["slurm.memory_mb", "Memory (MiB)", "must be at least 64"],
     ["slurm.gres", "Generic resources (GRES)", "must be generic resources"],
-    ["slurm.via", "Jobs are submitted on", "there is no machine named gone"],
+    ["slurm.via", "Submit jobs from", "there is no machine named gone"],
     ["root", "Shared folder", "must be a folder"],
   ])("says what is wrong with %s at the field %s", async (path, field, said) => {
     const { host } = open();

@@ -123,7 +123,7 @@ describe("a namespace of Kubernetes", () => {
     ["kubernetes.namespace", "Namespace", "must be a namespace"],
     ["kubernetes.image", "Image", "must be the name of an image"],
     ["kubernetes.context", "Context", "must be the name of a context"],
-    ["kubernetes.kubeconfig", "Configuration of kubectl", "must be the absolute path"],
+    ["kubernetes.kubeconfig", "kubectl configuration", "must be the absolute path"],
     ["kubernetes.service_account", "Service account", "must be a service account"],
     ["kubernetes.resources.cpu", "Processors", "must be a quantity"],
     ["kubernetes.resources.memory", "Memory", "must be at least `64Mi`"],

@@ -31,7 +31,7 @@ it("takes labels that are picked and typed, and says which machine fits now", as
   const chip = (name: string) => within(known).getByRole("button", { name });
   await userEvent.click(chip("gpu"));
   expect(chip("gpu").getAttribute("aria-pressed")).toBe("true");
-  await within(dialog).findByText("gpu-box fits, but has no free run.");
+  await within(dialog).findByText("gpu-box fits, but has no free slot.");
   await userEvent.click(chip("gpu"));
   await userEvent.click(chip("attic"));
   await within(dialog).findByText("attic fits, but is not reachable.");

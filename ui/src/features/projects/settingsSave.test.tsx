@@ -109,7 +109,7 @@ it("says on every page that a save was refused, and leads to the field", async (
   await goTo("Notifications");
   await saveInBar();
   await waitFor(async () =>
-    expect((await bar()).textContent).toContain("Could not save: 1 field is wrong."),
+    expect((await bar()).textContent).toContain("Could not save: 1 field is invalid."),
   );
   await userEvent.click(within(await bar()).getByRole("button", { name: "Open Automation" }));
   await screen.findByText("must be 1 to 50");
@@ -122,7 +122,7 @@ it("says on every page that a project's name was refused", async () => {
   await goTo("Pull requests");
   await userEvent.keyboard("{Control>}s{/Control}");
   await waitFor(async () =>
-    expect((await bar()).textContent).toContain("Could not save: 1 field is wrong."),
+    expect((await bar()).textContent).toContain("Could not save: 1 field is invalid."),
   );
   expect(screen.queryByText("is taken")).toBeNull();
   await userEvent.click(within(await bar()).getByRole("button", { name: "Open General" }));
@@ -219,7 +219,7 @@ it("says which page holds what cannot be saved, and saves none of it from anothe
   await userEvent.clear(repository);
   expect(repository.getAttribute("aria-invalid")).toBe("true");
   await goTo("Notifications");
-  expect((await bar()).textContent).toContain("1 field is wrong.");
+  expect((await bar()).textContent).toContain("1 field is invalid.");
   expect(within(await bar()).getByRole("button", { name: "Save" })).toHaveProperty(
     "disabled",
     true,

@@ -58,7 +58,7 @@ describe("machines of runs", () => {
 
   it("on which nothing runs say so, with a way back", async () => {
     open("?machine=m2");
-    await screen.findByText("Nothing runs there");
+    await screen.findByText("Nothing is running there");
     await userEvent.click(screen.getByRole("button", { name: "Show all runs" }));
     await waitFor(() => expect(numbers()).toHaveLength(3));
   });

@@ -30,7 +30,7 @@ function open(sample: string | null = null) {
 
 const minutes = () =>
   screen.findByRole<HTMLInputElement>("textbox", {
-    name: "Minutes agents keep running when Forge is not",
+    name: "Minutes agents keep running without Forge",
   });
 
 describe("the time that agents keep running without Forge", () => {

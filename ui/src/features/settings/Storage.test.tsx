@@ -64,7 +64,7 @@ describe("a restore that failed", () => {
       name: "Could not restore the selected backup",
     });
     expect(alert.textContent).toContain("Could not find the backup");
-    expect(alert.textContent).toContain("is in use");
+    expect(alert.textContent).toContain("is using the database from before");
   });
 });
 
@@ -107,7 +107,7 @@ describe("a backup", () => {
     expect(dialog.textContent).toContain("set aside, not deleted");
     await user.click(within(dialog).getByRole("button", { name: "Restore" }));
     expect(inputsOf(host, "database_backup_restore")).toEqual([{ name: "000002-daily" }]);
-    await screen.findByText(/000002-daily will be restored at the next start/);
+    await screen.findByText(/000002-daily will be restored when Forge next starts/);
     expect(await violationsIn(container)).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ const agents = new Map([["a-1", "Codex local"]]);
 
 it.each([
   ["agent:a-1", "Codex local"],
-  ["agent:0199f3a2-77c4", "A removed agent"],
+  ["agent:0199f3a2-77c4", "A deleted agent"],
   ["user:board", "You (board)"],
   ["user:cli", "You (CLI)"],
   ["user:api", "You (API)"],

@@ -69,7 +69,7 @@ describe("waiting for a machine", () => {
     ["machine_busy", "status", "Queued for a machine"],
     ["machine_unreachable", "alert", "Machine not reachable"],
     ["job_pending", "status", "Queued on the cluster"],
-    ["machine_disk_full", "alert", "Disk of the machine is full"],
+    ["machine_disk_full", "alert", "Machine disk full"],
   ])("%s is a matter of %s, with the reason", async (reason, role, name) => {
     show({ task: someTask({ waiting: waiting(reason, "Why it waits.") }) }, { machine_list });
     const banner = await screen.findByRole(role, { name });
@@ -83,9 +83,9 @@ describe("giving a machine up", () => {
     const banner = await screen.findByRole("alert", { name: "Machine not reachable" });
     await user.click(within(banner).getByRole("button", { name: "Give up machine" }));
     const dialog = await screen.findByRole("alertdialog", { name: "Give up attic?" });
-    expect(dialog.textContent).toContain("Lost: what the agent changed there");
+    expect(dialog.textContent).toContain("Lost: changes the agent made there");
     expect(dialog.textContent).toContain("Kept: the task's branch as last fetched");
-    expect(dialog.textContent).toContain("keeps what it has beyond that as a backup");
+    expect(dialog.textContent).toContain("backs up anything newer that it has");
     expect(await violations(container)).toEqual([]);
     expect(sent("task_action")).toEqual([]);
     await user.click(within(dialog).getByRole("button", { name: "Give up machine" }));
@@ -95,7 +95,8 @@ describe("giving a machine up", () => {
   });
 
   it("says of a job that has not begun that nothing is lost", async () => {
-    const message = "waits for hpc: Could not begin job 7 yet: what it asks for is not free.";
+    const message =
+      "waits for hpc: Could not start job 7 yet: the resources that it requests are not free.";
     const { sent, user, container } = show(
       {
         task: someTask({
@@ -111,7 +112,7 @@ describe("giving a machine up", () => {
     expect(banner.querySelector("svg.lucide-calendar-clock")).not.toBeNull();
     await user.click(within(banner).getByRole("button", { name: "Give up machine" }));
     const dialog = await screen.findByRole("alertdialog", { name: "Give up hpc?" });
-    expect(dialog.textContent).toContain("Nothing is lost, because the job has not begun.");
+    expect(dialog.textContent).toContain("Nothing is lost, because the job has not started.");
     expect(dialog.textContent).not.toContain("Lost:");
     expect(await violations(container)).toEqual([]);
     await user.click(within(dialog).getByRole("button", { name: "Give up machine" }));

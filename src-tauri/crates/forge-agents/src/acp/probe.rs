@@ -32,7 +32,7 @@ pub(super) async fn detect(
     Ok(Detected { program, version, signed_in: None })
 }
 
-/// The models that it offers in a session, opened in the empty folder of the probe and left at once.
+/// The models that the program offers in a session, which is opened in the probe's empty folder and ended immediately.
 pub(super) async fn models(
     config: &ProgramConfig,
     program: PathBuf,
@@ -40,7 +40,7 @@ pub(super) async fn models(
 ) -> Result<Vec<AgentModel>, AgentError> {
     let command = probe::command(config, &program, place, PATIENCE).args(config.args.iter().flatten());
     let (mut sign_in, mut session, mut error) = (Vec::new(), None, None);
-    let mut hear = |line: &[u8], input: &mut Input| {
+    let mut on_line = |line: &[u8], input: &mut Input| {
         let (true, Line::Answer { id, result }) = (input.is_open(), Line::read(line)) else { return };
         match (id, result) {
             (GREETING, Ok(answer)) => {
@@ -58,13 +58,13 @@ pub(super) async fn models(
             (_, Ok(_)) => {}
         }
     };
-    let heard = talk(command, &wire::initialize(GREETING), &mut hear).await?;
+    let output = talk(command, &wire::initialize(GREETING), &mut on_line).await?;
     match (session, error) {
         (Some(session), _) => Ok(offered(&Options::read(&session))),
         (None, Some(error)) => Err(outcome::failure(&error, &sign_in, 0)),
-        (None, None) => {
-            Err(AgentError::Protocol { detail: format!("it did not open a session: {}", heard.last_words()) })
-        }
+        (None, None) => Err(AgentError::Protocol {
+            detail: format!("it did not open a session: {}", output.last_words()),
+        }),
     }
 }
 

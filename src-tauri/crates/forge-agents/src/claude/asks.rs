@@ -237,8 +237,8 @@ fn permission(
     let reason = owned(request, "decision_reason");
     let path = tools.written(name, input);
     let (kind, title) = if let Some(path) = path {
-        let piece = |field: &str| text(input, field);
-        let diff = match (piece("content"), piece("old_string"), piece("new_string")) {
+        let part = |field: &str| text(input, field);
+        let diff = match (part("content"), part("old_string"), part("new_string")) {
             (Some(content), ..) => Some(added(&path, content)),
             (None, Some(old), Some(new)) => Some(replaced(&path, old, new)),
             _ => None,

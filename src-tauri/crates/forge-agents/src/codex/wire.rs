@@ -34,7 +34,7 @@ pub(super) struct Refusal {
     pub(super) message: String,
 }
 
-/// What a line says; none when it is no message.
+/// Reads a line; none if it is not a message.
 pub(super) fn read(line: &[u8]) -> Option<Heard> {
     if is_piece(line) {
         return Some(Heard::Piece);

@@ -58,25 +58,25 @@ fn claimed() -> MutexGuard<'static, Option<HashSet<PathBuf>>> {
     CLAIMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Compresses the logs in a folder, except small ones and those that are being written, until `goes_on` says no. Returns how
-/// many files were compressed.
+/// Compresses the logs in a folder, except small ones and those that are being written, while `continues` returns true.
+/// Returns the number of compressed files.
 ///
 /// # Errors
-/// When a file cannot be read or written; it stays as it was.
-pub fn pack_logs(folder: &Path, goes_on: impl Fn() -> bool) -> io::Result<usize> {
+/// When a file cannot be read or written; it stays unchanged.
+pub fn pack_logs(folder: &Path, continues: impl Fn() -> bool) -> io::Result<usize> {
     let mut packed = 0;
     for path in files_in(folder)? {
         if path.extension().is_none_or(|extension| extension != "jsonl") {
             continue;
         }
-        if !goes_on() {
+        if !continues() {
             break;
         }
         let _claim = claim(&path);
         for leftover in [with_suffix(&path, ".new"), with_suffix(&path, ".zst.new")] {
             remove(&leftover)?;
         }
-        // A writer holds this lock for as long as it writes.
+        // A writer holds this lock while it has the log open.
         let Some(text) = open_file(&path)? else { continue };
         if text.try_lock().is_err() {
             continue;
@@ -87,7 +87,7 @@ pub fn pack_logs(folder: &Path, goes_on: impl Fn() -> bool) -> io::Result<usize>
                     compress(&blob)?;
                     packed += 1;
                 }
-                // What a killed process left.
+                // Left behind by a killed process.
                 Some("new") => fs::remove_file(&blob)?,
                 _ => {}
             }

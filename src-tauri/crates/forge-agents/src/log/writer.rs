@@ -177,11 +177,11 @@ struct State {
 }
 
 impl LogWriter {
-    /// Opens a log to append to it, and makes it when there is none. What a killed writer left torn at
-    /// its end is cut off; an index that disagrees with the text is rebuilt. No entry holds what `redactor` finds.
+    /// Opens a log for appending, and creates it if it does not exist. A torn end that a killed writer left is cut off;
+    /// an index that disagrees with the text is rebuilt. Entries are redacted by `redactor`.
     ///
     /// # Errors
-    /// When the id is none, another writer has the log, or the files cannot be made or repaired.
+    /// When the id is not valid, another writer has the log, or the files cannot be created or repaired.
     pub fn open(
         dir: &Path,
         log_id: &str,

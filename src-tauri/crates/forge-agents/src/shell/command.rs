@@ -85,7 +85,7 @@ pub(super) fn prepare(launch: &Launch) -> Result<Command, AgentError> {
         .envs(launch.env.iter().map(|(name, value)| (name, value)))
         .envs(config.env.iter().flatten())
         .env("FORGE_PROMPT_FILE", &launch.prompt_file)
-        // Set in any case, so that a command never sees those of a run that it is nested in.
+        // Always set, so that a command never sees the values of a run that it is nested in.
         .env("FORGE_MODEL", launch.model.as_deref().unwrap_or_default())
         .env("FORGE_EFFORT", config.effort.as_deref().unwrap_or_default())
         .grace(launch.grace);

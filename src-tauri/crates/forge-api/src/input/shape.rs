@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_no_object_where_there_is_a_choice() {
+    fn list_in_place_of_an_object_is_refused_in_a_union() {
         let kind = |name: &str| {
             json!({ "type": "object", "properties": {
                 "type": { "type": "string", "const": name },

@@ -18,37 +18,49 @@ type Kind = (u16, &'static str, &'static str);
 
 /// Any route: what was sent makes no sense, who asks may not, or the engine cannot.
 const OF_ALL: [Kind; 10] = [
-    (400, "Invalid", "A field is wrong; `details.findings` names each with its path. Nothing was done."),
+    (
+        400,
+        "Invalid",
+        "A field is invalid; `details.findings` lists each one with its path. Nothing was changed.",
+    ),
     (401, "Unauthorized", "The request does not carry the token."),
-    (403, "Forbidden", "Another host is named, or a page of another origin asks."),
+    (403, "Forbidden", "The request names another host, or comes from a page of another origin."),
     (408, "TooSlow", "The body did not arrive in time."),
     (413, "TooLarge", "The body is too large."),
     (415, "UnsupportedMediaType", "The body is not JSON."),
-    (429, "TooMany", "As many connections, or streams of events, as can be are open: end one."),
+    (429, "TooMany", "Too many connections or event streams are open: close one."),
     (500, "Failed", "The engine failed; its log says more."),
     (
         503,
         "Unavailable",
-        "The engine is ending (`stopping`): what was begun goes on at its next start, a validation ends with it. Or the \
+        "The engine is stopping (`stopping`): pending work resumes at its next start, a validation ends with it. Or the \
          database cannot be used (`storage_unavailable`, `database_damaged`), or too many files are open \
-         (`too_many_open_files`): nothing was done, the hint says what helps.",
+         (`too_many_open_files`): nothing was changed, and the hint has the remedy.",
     ),
     (
         507,
         "StorageFull",
-        "The disk is full: that of the data folder, and nothing was done, or that of the repository. The hint says \
-         what helps.",
+        "The disk of the data folder is full, and nothing was changed; or the disk of the repository is full. The hint has \
+         the remedy.",
     ),
 ];
 /// Those that name something.
 const OF_FIELDS: [Kind; 2] = [
-    (404, "NotFound", "There is no such thing."),
-    (409, "Conflict", "It does not fit what is there now: another version, not offered, in use."),
+    (404, "NotFound", "The object does not exist."),
+    (
+        409,
+        "Conflict",
+        "The request conflicts with the current state: another version, action not available, or in use.",
+    ),
 ];
 /// Those that change something.
 const OF_CHANGES: [Kind; 2] = [
-    (412, "GuardRejected", "A guard refuses: `details` has `action`, `phase` and `reason`."),
-    (422, "IllegalTransition", "The workflow has no such move; `details.allowed` names those it has."),
+    (412, "GuardRejected", "A guard rejected the move: `details` has `action`, `phase` and `reason`."),
+    (
+        422,
+        "IllegalTransition",
+        "The workflow does not have this move; `details.allowed` lists the moves that it has.",
+    ),
 ];
 
 /// The refusals of an operation, by status.
@@ -77,7 +89,7 @@ fn request_id() -> Value {
 /// The headers that the document names.
 pub(super) fn headers() -> Value {
     json!({ "RequestId": {
-        "description": "The name of this request in the engine's log.",
+        "description": "The id of this request in the engine's log.",
         "required": true,
         "schema": { "type": "string", "format": "uuid" },
     } })

@@ -43,14 +43,14 @@ pub(super) fn paths() -> Map<String, Value> {
     let plain = |id, summary, schema| described(id, summary, Takes::Nothing, (json, schema), &[]);
     let mut health = plain(
         "health",
-        "Whether the engine can do its work; 503 with the same body while the database takes no writes.",
+        "Whether the engine works; 503 with the same body while the database refuses writes.",
         &healthy,
     );
     health["responses"]["503"] = answers::good(json, &healthy);
-    health["responses"]["503"]["description"] = "The database takes no writes.".into();
+    health["responses"]["503"]["description"] = "The database refuses writes.".into();
     health["security"] = json!([]);
     health["servers"] = json!([{ "url": "/" }]);
-    let summary = "What happens, as server-sent events: `id` is the number, `data` one line of JSON.";
+    let summary = "Events of the engine, as server-sent events: `id` is the number, `data` one line of JSON.";
     let line = json!({ "type": "string" });
     let events = described("events", summary, Takes::Nothing, ("text/event-stream", &line), &[last_seen]);
     let document = plain("openapi", "This document.", &object);

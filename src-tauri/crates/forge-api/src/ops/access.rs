@@ -31,7 +31,7 @@ answer! {
         pub mcp_allowed: bool,
         /// Whether requests must carry the token.
         pub auth: bool,
-        /// The file with the token, readable by its owner alone.
+        /// The file with the token, readable only by its owner.
         pub token_file: String,
         /// Configurations of clients, ready to copy.
         pub clients: Vec<ClientConfig>,

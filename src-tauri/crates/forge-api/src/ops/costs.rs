@@ -26,7 +26,7 @@ input! {
         pub until: Option<Timestamp>,
     }
 
-    /// Sums of one kind over the runs of a period.
+    /// Totals of one kind over the runs of a period.
     pub struct CostsBy {
         /// What to group by; days when absent.
         #[serde(default)]
@@ -42,9 +42,9 @@ input! {
         pub until: Option<Timestamp>,
     }
 
-    /// What agents' work of a period came to.
+    /// Results of agents in a period.
     pub struct ScoreboardOf {
-        /// What a line is for; agents when absent.
+        /// What to group by; agents when absent.
         #[serde(default)]
         pub by: ScoreGroup,
         /// Only this project.

@@ -101,7 +101,7 @@ input! {
         /// Ids of attached files to send.
         #[serde(default)]
         pub attachments: Option<Vec<AttachmentId>>,
-        /// Whether to deliver the message to the running agent at once, if its program supports that. Otherwise the
+        /// Whether to deliver the message to the running agent immediately, if its program supports that. Otherwise the
         /// message is delivered after the run.
         #[serde(default)]
         pub at_once: Option<bool>,

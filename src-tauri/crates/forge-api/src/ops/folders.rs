@@ -18,7 +18,7 @@ const LOOKED_AT: usize = 20_000;
 input! {
     /// A folder of the computer on which the engine runs.
     pub struct ListFolders {
-        /// Its full path; where repositories of the user are likely when absent.
+        /// Its full path; a likely place of the user's repositories when absent.
         #[serde(default)]
         pub path: Option<String>,
     }
@@ -35,7 +35,7 @@ answer! {
         pub is_repository: bool,
         /// The folders in it, by name.
         pub folders: Vec<FolderEntry>,
-        /// Whether there are more than are listed.
+        /// Whether there are more folders than listed.
         pub truncated: bool,
     }
 

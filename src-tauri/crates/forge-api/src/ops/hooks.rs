@@ -15,7 +15,7 @@ input! {
     pub struct TestHook {
         /// The project.
         pub project_id: ProjectId,
-        /// The task whose worktree and facts the hook gets; the repository when absent.
+        /// The task whose worktree and variables the hook uses; the repository when absent.
         #[serde(default)]
         pub task_id: Option<TaskId>,
         /// The event.

@@ -22,7 +22,7 @@ input! {
         /// How its containers are made, one for each task.
         #[serde(default)]
         pub container: Option<ContainerConfig>,
-        /// What its jobs ask for, one for each task.
+        /// Resources of its jobs, one for each task.
         #[serde(default)]
         pub slurm: Option<SlurmConfig>,
         /// What its Jobs of Kubernetes ask for, one for each task.

@@ -89,7 +89,7 @@ pub struct PatchSettings {
 }
 
 answer! {
-    /// Whether a repository's git configuration is as accepted.
+    /// Whether a repository's git configuration matches the accepted one.
     pub struct RepositoryState {
         /// The difference; null if there is none, or if no agent has run there.
         pub difference: Option<RepositoryDifference>,

@@ -12,7 +12,7 @@ input! {
     pub struct StartService {
         /// The task in whose worktree it runs.
         pub task_id: TaskId,
-        /// What the project calls it; the first that the project names when absent.
+        /// Name of the service; the project's first one when absent.
         #[serde(default)]
         pub name: Option<String>,
     }
@@ -21,7 +21,7 @@ input! {
     pub struct StopService {
         /// The task.
         pub task_id: TaskId,
-        /// What the project calls it; all services of the task when absent.
+        /// Name of the service; all services of the task when absent.
         #[serde(default)]
         pub name: Option<String>,
     }

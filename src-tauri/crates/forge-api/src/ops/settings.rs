@@ -1,4 +1,4 @@
-//! Settings of Forge as a whole that no other operation has.
+//! Global settings that no other operation has.
 
 use forge_model::actor::Actor;
 
@@ -6,27 +6,27 @@ use super::{Empty, answer, input};
 use crate::{Api, ApiError};
 
 answer! {
-    /// Settings of Forge as a whole.
+    /// Global settings.
     pub struct AppSettings {
-        /// For how many minutes agents keep running while Forge is not; 0 stops them at once.
+        /// Minutes that agents keep running without Forge; 0 stops them immediately.
         pub orphan_minutes: u32,
-        /// How many services of tasks may run at once.
+        /// Maximum number of concurrent services.
         pub services_max: u32,
-        /// Whether terminals of tasks are offered over HTTP; at the window they always are.
+        /// Whether terminals are available over HTTP; in the window they always are.
         pub terminal_remote: bool,
     }
 }
 
 input! {
-    /// Changes to the settings of Forge as a whole.
+    /// Changes to the global settings.
     pub struct UpdateAppSettings {
-        /// For how many minutes agents keep running while Forge is not, at most 10080; 0 stops them at once.
+        /// Minutes that agents keep running without Forge, at most 10080; 0 stops them immediately.
         #[serde(default)]
         pub orphan_minutes: Option<u32>,
-        /// How many services of tasks may run at once, 1 to 64.
+        /// Maximum number of concurrent services, 1 to 64.
         #[serde(default)]
         pub services_max: Option<u32>,
-        /// Whether terminals of tasks are offered over HTTP.
+        /// Whether terminals are available over HTTP.
         #[serde(default)]
         pub terminal_remote: Option<bool>,
     }

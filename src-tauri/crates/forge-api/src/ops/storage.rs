@@ -9,7 +9,7 @@ use super::{Empty, Page, answer, input};
 use crate::{Api, ApiError};
 
 answer! {
-    /// Why the database takes no writes.
+    /// Why the database refuses writes.
     pub struct StorageProblem {
         /// Kind of the problem.
         pub trouble: StorageTrouble,

@@ -26,7 +26,7 @@ answer! {
         pub git_version: String,
     }
 
-    /// Result of one check of this machine.
+    /// Result of one check of this computer.
     pub struct DoctorFinding {
         /// What was checked.
         pub subject: String,
@@ -38,7 +38,7 @@ answer! {
         pub remedy: Option<String>,
     }
 
-    /// Result of checking this machine.
+    /// Result of checking this computer.
     pub struct Doctor {
         /// Whether all checks passed.
         pub ok: bool,

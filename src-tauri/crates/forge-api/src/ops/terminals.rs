@@ -28,7 +28,7 @@ input! {
         pub rows: Option<u16>,
     }
 
-    /// Where to read on in a terminal.
+    /// Where to continue reading a terminal.
     pub struct ReadTerminal {
         /// The terminal.
         pub terminal_id: TerminalId,
@@ -39,7 +39,7 @@ input! {
         /// `generation` of the last answer.
         #[serde(default)]
         pub generation: Option<String>,
-        /// How many milliseconds to wait for output where there is none yet, at most 30000; 20000 when absent.
+        /// Milliseconds to wait for output if there is none yet, at most 30000; 20000 when absent.
         #[serde(default)]
         pub wait_ms: Option<u32>,
     }

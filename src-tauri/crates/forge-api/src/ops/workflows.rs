@@ -46,7 +46,7 @@ input! {
 }
 
 answer! {
-    /// The states to which a person may move a task.
+    /// The states to which a person can move a task.
     pub struct Moves {
         /// The state.
         pub from: String,
@@ -58,7 +58,7 @@ answer! {
     pub struct WorkflowView {
         /// The definition.
         pub workflow: Workflow,
-        /// The moves that a person may make.
+        /// The moves that a person can make.
         pub moves: Vec<Moves>,
         /// The states that start an agent on entry.
         pub dispatching: Vec<String>,
@@ -78,7 +78,7 @@ answer! {
     pub struct WorkflowReport {
         /// All problems; empty if the definition is valid.
         pub findings: Vec<Finding>,
-        /// What normalization added.
+        /// Additions made by normalization.
         pub notes: Vec<String>,
         /// The normalized definition.
         pub workflow: Option<Workflow>,

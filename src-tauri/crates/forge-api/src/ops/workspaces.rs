@@ -59,7 +59,7 @@ impl From<Scope> for DiffRequest {
 }
 
 input! {
-    /// A task whose worktree is to go.
+    /// A task whose worktree is to be removed or reset.
     pub struct LeaveWorktree {
         /// The task.
         pub task_id: TaskId,

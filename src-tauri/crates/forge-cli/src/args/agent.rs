@@ -12,12 +12,12 @@ pub(crate) enum Agent {
     Add {
         /// Name
         name: String,
-        /// Supported program, as `forge agent detect` lists them; `acp` for another one that speaks the Agent Client
-        /// Protocol, which follows after `--`
+        /// Supported program (see `forge agent detect`), or `acp` for any other one that speaks the Agent Client
+        /// Protocol, given after `--`
         #[arg(long, add = ArgValueCompleter::new(complete::programs))]
         program: Option<String>,
-        /// Program (with arguments after `--`) or shell line (without); `{prompt_file}` is replaced by the
-        /// path of the prompt
+        /// Program (with arguments after `--`) or shell line (without); `{prompt_file}` is replaced with the path of
+        /// the prompt file
         #[arg(long)]
         command: Option<String>,
         /// Additional environment variable; repeatable
@@ -40,15 +40,15 @@ pub(crate) enum Agent {
     Edit(EditAgent),
     /// List the agents
     List,
-    /// List the supported programs, and which of them this computer has
+    /// List the supported programs, and which of them are installed
     Detect,
-    /// Check an agent's program: whether it is found, its version, and whether it is signed in
+    /// Check an agent's program: whether it is installed, its version, and whether it is signed in
     Check {
         /// Agent, by id or name
         #[arg(add = ArgValueCompleter::new(complete::agents))]
         agent: String,
     },
-    /// Compare agents by what their work came to: reviews passed, tasks merged, time and cost
+    /// Compare the results of agents: reviews passed, tasks merged, time and cost
     Scoreboard(AgentScores),
     /// Start no new runs of an agent
     Pause {
@@ -83,7 +83,7 @@ pub(crate) struct AgentScores {
     pub(crate) csv: bool,
 }
 
-/// What a line of the scoreboard is for.
+/// Grouping of the scoreboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScoresBy {
     Agent,

@@ -27,10 +27,10 @@ pub(crate) enum Machine {
         /// Port [default: as ssh decides]
         #[arg(long, conflicts_with = "from")]
         port: Option<u16>,
-        /// File of the key [default: as ssh decides]
+        /// Key file [default: as ssh decides]
         #[arg(long, value_name = "FILE", conflicts_with = "from")]
         identity_file: Option<String>,
-        /// Option as `ssh -o` takes it; repeatable
+        /// Option for `ssh -o`; repeatable
         #[arg(long, value_name = "NAME=VALUE", conflicts_with = "from")]
         option: Vec<String>,
         #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) enum Machine {
         /// Folder of Forge there [default: ~/.forge, and /forge in pods]
         #[arg(long, value_name = "DIR")]
         root: Option<String>,
-        /// Label that tasks can ask for; repeatable
+        /// Label that tasks can require; repeatable
         #[arg(long)]
         label: Vec<String>,
         /// Maximum number of concurrent runs
@@ -51,7 +51,7 @@ pub(crate) enum Machine {
         /// Maximum number of runs that begin on one day
         #[arg(long, value_name = "RUNS")]
         max_runs_per_day: Option<u32>,
-        /// Once the runs of a day have cost this much, such as 12.50, the next one waits for the following day
+        /// Maximum cost per day in dollars, such as 12.50; once reached, the next run waits for the following day
         #[arg(long, value_name = "DOLLARS", value_parser = amount::dollars)]
         max_cost_per_day: Option<u64>,
     },
@@ -61,24 +61,24 @@ pub(crate) enum Machine {
     List,
     /// List the hosts of the SSH configuration
     Hosts,
-    /// Show a machine and what runs there
+    /// Show a machine and its runs
     Show {
         /// Name or id
         #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
     },
-    /// Test a machine step by step, and bring Forge's program there
+    /// Test a machine step by step, and copy Forge's keeper there
     Test {
         /// Name or id
         #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
     },
-    /// Start nothing new on a machine; what runs there goes on
+    /// Start no new runs on a machine; current runs continue
     Drain {
         /// Name or id
         #[arg(add = ArgValueCompleter::new(complete::machines))]
         name: String,
-        /// Start tasks there again
+        /// Allow new runs there again
         #[arg(long)]
         undo: bool,
     },
@@ -101,7 +101,7 @@ pub(crate) struct EditMachine {
     /// New name
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Label that tasks can ask for, in place of those it has; repeatable
+    /// Label that tasks can require, replacing the existing ones; repeatable
     #[arg(long)]
     pub(crate) label: Vec<String>,
     /// Remove all labels
@@ -116,8 +116,8 @@ pub(crate) struct EditMachine {
     /// Maximum number of runs that begin on one day, or `none`
     #[arg(long, value_name = "RUNS", value_parser = amount::limit)]
     pub(crate) max_runs_per_day: Option<Limit<u32>>,
-    /// Once the runs of a day have cost this much, such as 12.50, the next one waits for the following day; `none` for no
-    /// limit
+    /// Maximum cost per day in dollars, such as 12.50, or `none`; once reached, the next run waits for the following
+    /// day
     #[arg(long, value_name = "DOLLARS", value_parser = amount::limit_in_dollars)]
     pub(crate) max_cost_per_day: Option<Limit<u64>>,
 }

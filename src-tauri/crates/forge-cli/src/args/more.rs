@@ -29,7 +29,7 @@ pub(crate) enum Race {
         #[arg(long)]
         limit: Option<u32>,
     },
-    /// Estimate what racing a task costs
+    /// Estimate the cost of racing a task
     Estimate(TaskRef),
 }
 
@@ -62,14 +62,14 @@ pub(crate) struct FixRef {
     /// Fix, by id or its first characters
     #[arg(add = ArgValueCompleter::new(complete::fixes))]
     pub(crate) fix: String,
-    /// Task of the fix, where several have the same
+    /// Task of the fix, if several have the same one
     #[arg(long, value_name = "ID|NUMBER", add = ArgValueCompleter::new(complete::tasks))]
     pub(crate) task: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {
-    /// List what runs: agents, checks, hooks and set-up
+    /// List running agents, checks, hooks and setup commands
     List,
     /// Stop an agent's run
     Stop {
@@ -89,16 +89,16 @@ pub(crate) enum Run {
         #[arg(long, short, conflicts_with = "json")]
         follow: bool,
     },
-    /// List the open approvals: what agents ask permission for
+    /// List the open approvals: permissions that agents ask for
     Approvals,
     /// Answer an approval
     Answer {
-        /// Approval, by id, as `forge run approvals` lists it
+        /// Approval, by id (see `forge run approvals`)
         #[arg(add = ArgValueCompleter::new(complete::approvals))]
         approval: String,
         /// One of its options
         option: String,
-        /// Words for the agent
+        /// Note to the agent
         #[arg(long)]
         note: Option<String>,
     },
@@ -186,9 +186,9 @@ pub(crate) enum Worktree {
 pub(crate) enum Knowledge {
     /// List the lessons, proposed ones first
     List,
-    /// List the lessons that match a text
+    /// Search the lessons
     Search {
-        /// The text
+        /// Text to search for
         text: String,
     },
     /// Show a lesson
@@ -218,7 +218,7 @@ pub(crate) struct LessonRef {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Workflow {
-    /// Show the states, their columns, and where tasks go from them
+    /// Show the states, their columns, and the moves from each
     Show,
     /// List the workflows that ship with Forge
     Presets,
@@ -236,20 +236,20 @@ pub(crate) enum Workflow {
         #[arg(long, add = ArgValueCompleter::new(complete::presets))]
         preset: Option<String>,
     },
-    /// Edit the project's workflow in the editor that VISUAL or EDITOR names
+    /// Edit the project's workflow in the editor set by VISUAL or EDITOR
     Edit,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hook {
-    /// Run a saved hook as it would run, without starting a task
+    /// Test a saved hook without starting a task
     Test {
         /// Event, such as `before_work`
         event: String,
         /// Which of the event's hooks, from 0
         #[arg(default_value_t = 0)]
         index: u32,
-        /// Task whose worktree and facts the hook gets [default: the repository]
+        /// Task whose worktree and variables the hook uses [default: the repository]
         #[arg(long, value_name = "ID|NUMBER", add = ArgValueCompleter::new(complete::tasks))]
         task: Option<String>,
     },

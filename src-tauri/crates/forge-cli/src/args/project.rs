@@ -31,23 +31,24 @@ pub(crate) enum Project {
     Settings {
         /// Only this setting and those below it, such as `review_config`
         prefix: Option<String>,
-        /// Only those that the project sets itself
+        /// Only values that the project sets itself
         #[arg(long)]
         own: bool,
     },
     /// Change settings
     Set {
-        /// Setting and value, such as `auto_approve=true`; parts of a name are joined by dots; a value that is not JSON is a text
+        /// Setting and value, such as `auto_approve=true`; dots separate the parts of a name; a value that is not JSON
+        /// is taken as text
         #[arg(required = true, value_name = "SETTING=VALUE")]
         settings: Vec<String>,
     },
     /// Return settings to their defaults
     Unset {
-        /// Setting, as `forge project settings` lists it
+        /// Setting (see `forge project settings`)
         #[arg(required = true, value_name = "SETTING")]
         settings: Vec<String>,
     },
-    /// List the services that tasks can run, and those that the project's files suggest
+    /// List the project's services, and suggestions from its files
     Services {
         /// Project, by id or name [default: the one of --project, or the only one]
         #[arg(value_name = "PROJECT", add = ArgValueCompleter::new(complete::projects))]
@@ -80,7 +81,7 @@ pub(crate) enum Project {
         #[arg(long)]
         end_terminals: bool,
     },
-    /// Show the startup files, from which programs run code when they start, and trust them
+    /// Show and trust startup files, which run code as soon as a program starts
     Trust(Trust),
     /// Show changes to a repository's git configuration, and accept or undo them
     Repository {
@@ -101,7 +102,7 @@ pub(crate) struct Trust {
     /// Project, by id or name
     #[arg(add = ArgValueCompleter::new(complete::projects))]
     pub(crate) project: String,
-    /// Task whose branch and worktree are examined, by id or #number
+    /// Task whose branch and worktree to check, by id or #number
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
     /// Trust the files shown, after a confirmation

@@ -31,7 +31,7 @@ pub(crate) enum Task {
     },
     /// Show a task
     Show(TaskRef),
-    /// Tell where a task would run now, and why
+    /// Show where a task would run now, and why
     Where(TaskRef),
     /// Assign a task to an agent and start work
     Start {
@@ -56,7 +56,7 @@ pub(crate) enum Task {
         /// Reason
         #[arg(long)]
         reason: Option<String>,
-        /// End programs that run in the task's terminals, when it is closed
+        /// If the task is closed, end programs that run in its terminals
         #[arg(long)]
         end_terminals: bool,
         #[command(flatten)]
@@ -108,7 +108,7 @@ pub(crate) enum Task {
         /// Message to the agent, for actions that ask for one
         #[arg(long)]
         message: Option<String>,
-        /// End programs that run in the task's terminals, where the action ends those
+        /// If the action ends the task's terminals, end programs that run in them
         #[arg(long)]
         end_terminals: bool,
         #[command(flatten)]
@@ -131,14 +131,14 @@ pub(crate) enum Task {
         task: TaskRef,
         /// Message; `-` reads standard input
         message: String,
-        /// Send it while the agent runs, if its program can take it
+        /// Send it while the agent runs, if its program supports that
         #[arg(long)]
         now: bool,
         /// Send the draft comments, too
         #[arg(long)]
         with_comments: bool,
     },
-    /// Show what a task changed, for reading; git has the patch
+    /// Show a task's changes for reading; use git for the patch
     Diff {
         #[command(flatten)]
         task: TaskRef,
@@ -157,12 +157,12 @@ pub(crate) enum Task {
     Comment {
         #[command(flatten)]
         task: TaskRef,
-        /// File, and a line or lines of it, such as `src/lib.rs:12` or `src/lib.rs:12-20`
+        /// File with a line or range of lines, such as `src/lib.rs:12` or `src/lib.rs:12-20`
         #[arg(value_name = "PATH[:LINE[-LINE]]")]
         place: String,
         /// Comment; `-` reads standard input
         text: String,
-        /// The lines are those of the old version
+        /// The lines are from the old version
         #[arg(long)]
         old: bool,
     },
@@ -170,14 +170,14 @@ pub(crate) enum Task {
     Uncomment {
         #[command(flatten)]
         task: TaskRef,
-        /// Comment, by id or its first characters, as `forge task comments` lists them
+        /// Comment, by id or its first characters (see `forge task comments`)
         comment: String,
     },
     /// Show every move of a task
     Moves(TaskRef),
     /// Print the path of a task's worktree
     Path(TaskRef),
-    /// Open a task's worktree in the editor that VISUAL or EDITOR names
+    /// Open a task's worktree in the editor set by VISUAL or EDITOR
     Open(TaskRef),
     /// Show the prompt of the task's next run
     Prompt(TaskRef),
@@ -198,7 +198,7 @@ pub(crate) enum Task {
     Run {
         #[command(flatten)]
         task: TaskRef,
-        /// Service, as the project names it [default: the first one]
+        /// Name of the service [default: the first one]
         service: Option<String>,
         /// Do not wait until it is ready
         #[arg(long)]
@@ -208,19 +208,19 @@ pub(crate) enum Task {
     Stop {
         #[command(flatten)]
         task: TaskRef,
-        /// Service, as the project names it [default: all]
+        /// Name of the service [default: all]
         service: Option<String>,
     },
-    /// List the services of a task, with which its work can be tried
+    /// List the services of a task
     Services(TaskRef),
-    /// Open a terminal in the task's worktree and show it here, or the one that is open (needs `terminal_remote`)
+    /// Show a task's terminal here, or open one if it has none (needs `terminal_remote`)
     Terminal {
         #[command(flatten)]
         task: TaskRef,
         #[command(flatten)]
         choice: TerminalChoice,
     },
-    /// Show the end of a task's log, by default of its latest run; of a raced task, of the winner
+    /// Show the end of a task's log: by default of its latest run, or of the winner of its race
     Log {
         #[command(flatten)]
         task: TaskRef,
@@ -289,10 +289,10 @@ pub(crate) struct EditTask {
     /// Use the machines of the agent or the project
     #[arg(long, conflicts_with = "machine")]
     pub(crate) default_machine: bool,
-    /// Task that this one depends on from now on; repeatable
+    /// Add a task that this one depends on; repeatable
     #[arg(long, value_name = "TASK", add = ArgValueCompleter::new(complete::tasks))]
     pub(crate) depends_on: Vec<String>,
-    /// Task that this one no longer depends on; repeatable
+    /// Remove a task that this one depends on; repeatable
     #[arg(long, value_name = "TASK")]
     pub(crate) not_depends_on: Vec<String>,
 }
@@ -344,7 +344,7 @@ impl Wait {
 /// Which terminal of a task, and what is done with it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TerminalChoice {
-    /// Terminal, by its name, number or id [default: the latest that is open, or a new one]
+    /// Terminal, by name, number or id [default: the latest open one, or a new one]
     pub(crate) terminal: Option<String>,
     /// Open another one
     #[arg(long, conflicts_with = "terminal")]
@@ -355,7 +355,7 @@ pub(crate) struct TerminalChoice {
     /// Close a terminal
     #[arg(long, value_name = "TERMINAL", conflicts_with_all = ["terminal", "new", "list"])]
     pub(crate) close: Option<String>,
-    /// End a program that runs in the terminal that is closed
+    /// With --close, end a program that runs in the terminal
     #[arg(long, requires = "close")]
     pub(crate) end_program: bool,
 }

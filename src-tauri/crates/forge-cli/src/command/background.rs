@@ -100,9 +100,8 @@ mod tests {
 
     #[test]
     fn reason_is_the_last_error_without_its_code() {
-        let said =
-            "WARN something\nserve_failed: Could not listen at /x: another program does\nhint: Choose.\n";
-        assert_eq!(reason_of(said).as_deref(), Some("Could not listen at /x: another program does"));
+        let said = "WARN something\nserve_failed: Could not listen on /x: another program listens there\nhint: Choose.\n";
+        assert_eq!(reason_of(said).as_deref(), Some("Could not listen on /x: another program listens there"));
         assert_eq!(reason_of("hint: x\n"), None);
     }
 }

@@ -11,14 +11,14 @@ use crate::{answer::Answer, args::Connect, error::CliError};
 /// The window's program.
 const WINDOW: &str = "forge-desktop";
 
-/// Tests the connection; then opens the window in place of this program, or says how the engine is used.
+/// Tests the connection, then replaces this program with the window, or prints how to use the engine.
 pub(crate) async fn run(asked: Connect) -> Result<Answer, CliError> {
     let Connect { host, program, print } = asked;
-    let mut to = Destination::new(host.clone(), variables_of(env::vars_os()));
+    let mut destination = Destination::new(host.clone(), variables_of(env::vars_os()));
     if let Some(program) = &program {
-        to.forge.clone_from(program);
+        destination.forge.clone_from(program);
     }
-    let engine = RemoteEngine::connect(to).await.map_err(CliError::There)?;
+    let engine = RemoteEngine::connect(destination).await.map_err(CliError::There)?;
     let meta = engine.meta().clone();
     engine.close().await;
     if !print

@@ -78,7 +78,7 @@ pub(super) async fn of_entry(
     let runs = at.call(TaskExecutions, TaskPath { task_id: task_id.clone() }).await?.value;
     let last = latest_work(runs.items).ok_or_else(|| CliError::NotFound {
         message: format!("the entry `{}` has no runs yet", entry.strategy),
-        hint: "See how the race stands with `forge race show`.",
+        hint: "See the race with `forge race show`.",
     })?;
     if is_followed {
         return follow(at, task_id, Followed::Run(last.id, last.log_id), limit).await;

@@ -89,7 +89,7 @@ pub(crate) async fn run(at: &At, command: Machine) -> Result<Answer, CliError> {
             let page = at.call(MachineHosts, Empty {}).await?;
             let rows: Vec<Vec<String>> = page.items.iter().map(host_row).collect();
             let text = if rows.is_empty() {
-                "The SSH configuration names no hosts.".to_owned()
+                "The SSH configuration lists no hosts.".to_owned()
             } else {
                 table(&["HOST", "LEADS TO", ""], &rows)
             };

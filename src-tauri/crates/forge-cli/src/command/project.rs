@@ -104,7 +104,7 @@ pub(crate) async fn run(at: &At, command: Project) -> Result<Answer, CliError> {
                 ),
                 None => (
                     at.call(ProjectRepository, ProjectPath { project_id }).await?,
-                    "The repository's configuration is as accepted.",
+                    "The repository's configuration matches the accepted one.",
                 ),
             };
             Ok(repository(state, done))
@@ -169,7 +169,7 @@ async fn services(at: &At, named: Option<String>, add: Vec<String>) -> Result<An
         ));
     }
     if parts.is_empty() {
-        parts.push("The project names no services, and its files suggest none.".to_owned());
+        parts.push("The project has no services, and its files suggest none.".to_owned());
     }
     let json = json!({ "services": settings.json["settings"]["services"], "offers": offers.json["items"] });
     Ok(Answer::new(json, parts.join("\n\n")))

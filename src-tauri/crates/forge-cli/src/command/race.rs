@@ -111,7 +111,7 @@ fn end(race: &race::Race, task: u32) -> Vec<String> {
     }
     let why = match &race.elected {
         Some(_) if race.is_without_evidence() => {
-            "Checks, score and cost do not tell the best entries apart.".to_owned()
+            "The best entries are tied on checks, score and cost.".to_owned()
         }
         Some(entry) => format!("Suggested winner: {entry}."),
         None => "Choose the winner.".to_owned(),

@@ -172,7 +172,7 @@ fn one_of(task: u32, found: Vec<(String, Execution)>) -> Result<Execution, CliEr
         (Some((_, run)), None) => Ok(run),
         (None, _) => Err(CliError::NotFound {
             message: format!("no entry of #{task} runs"),
-            hint: "See how the race stands with `forge race show`.",
+            hint: "See the race with `forge race show`.",
         }),
         _ => Err(CliError::Told {
             kind: Kind::Usage,

@@ -83,7 +83,7 @@ impl Unit {
         // A service that runs takes the unit that was just written.
         self.ask(&tool, &["restart", &self.name]).await?;
         let text = format!(
-            "Installed {} and started it.\nIt runs while you are signed in. To have it run without that: `loginctl enable-linger`.",
+            "Installed {} and started it.\nIt runs while you are signed in. To keep it running while you are signed out: `loginctl enable-linger`.",
             self.name
         );
         Ok(Answer::new(json!({ "unit": self.name, "file": self.file, "installed": true }), text))
@@ -163,7 +163,7 @@ impl Unit {
         }
         Err(CliError::Tool {
             message: format!("Could not run `{TOOL} --user {}`: {said}", words.join(" ")),
-            hint: "See `journalctl --user`, which has what the service printed.",
+            hint: "See the service's output with `journalctl --user`.",
         })
     }
 

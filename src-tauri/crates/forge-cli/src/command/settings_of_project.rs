@@ -45,7 +45,7 @@ pub(super) async fn show(at: &At, prefix: Option<String>, own: bool) -> Result<A
         |setting: &Setting| vec![setting.name.clone(), setting.value.to_string(), setting.source.to_string()];
     let rows: Vec<Vec<String>> = all.iter().map(row).collect();
     let text = match rows.as_slice() {
-        [] => "The project sets nothing itself.".to_owned(),
+        [] => "The project has no settings of its own.".to_owned(),
         rows => table(&["SETTING", "VALUE", "FROM"], rows),
     };
     Ok(Answer::new(values(&all), text))

@@ -99,14 +99,14 @@ async fn edit(at: &At) -> Result<Answer, CliError> {
     let before = serde_json::to_string_pretty(&view.json["workflow"]).unwrap_or_default();
     let after = editor::edit(&before, "workflow.json").await?;
     if after.text.trim() == before.trim() {
-        let text = "Nothing was changed. An editor that returns at once must be told to wait, such as `code --wait`.";
+        let text = "Nothing was changed. If your editor returns immediately, tell it to wait, for example with `code --wait`.";
         return Ok(Answer::new(view.json["workflow"].clone(), text.to_owned()));
     }
     match put(at, project_id, Some(after.text.clone()), None, Some(version)).await {
         Ok(done) => Ok(done),
         Err(error) => {
             let kept = after.keep()?;
-            say(&format!("What you wrote is kept in {}.", kept.display()));
+            say(&format!("Your text is kept in {}.", kept.display()));
             Err(error)
         }
     }

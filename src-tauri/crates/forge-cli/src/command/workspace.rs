@@ -63,7 +63,7 @@ pub(crate) async fn run(at: &At, command: Worktree) -> Result<Answer, CliError> 
             let task_id = find(at, &task).await?.value.id;
             let leave = LeaveWorktree { task_id, end_terminals: Some(end_terminals) };
             let fresh = at.call(WorkspaceReset, leave).await?;
-            let text = format!("Replaced. What was there is in `forge workspace backups {}`.", task.task);
+            let text = format!("Replaced. The old content is in `forge workspace backups {}`.", task.task);
             Ok(Answer::new(fresh.json, text))
         }
         Worktree::Remove { task, end_terminals } => {

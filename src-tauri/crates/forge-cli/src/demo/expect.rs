@@ -64,9 +64,9 @@ pub(super) async fn repository(stage: &Stage<'_>) -> Result<Vec<String>, CliErro
 
 fn in_records(story: Story, task: &Task, reviews: &[Review], runs: &[Execution]) -> Vec<String> {
     let mut found = Vec::new();
-    let mut must = |is_so: bool, otherwise: String| {
-        if !is_so {
-            found.push(otherwise);
+    let mut must = |holds: bool, problem: String| {
+        if !holds {
+            found.push(problem);
         }
     };
     let closed = task.offers.is_empty();

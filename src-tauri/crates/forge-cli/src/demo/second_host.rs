@@ -22,7 +22,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use crate::{connection::Connection, error::CliError};
 
-/// What the machine is called.
+/// Name of the machine.
 pub(super) const NAME: &str = "second-host";
 
 /// Where servers are that the search path of a user does not name.

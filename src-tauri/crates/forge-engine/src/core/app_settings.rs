@@ -1,4 +1,4 @@
-//! Settings of Forge as a whole, kept in its database.
+//! Global settings, kept in the database.
 
 use serde_json::Value;
 

@@ -320,7 +320,7 @@ fn words_of(back: &lending::Back) -> Option<String> {
 }
 
 fn refused_words(report: &SandboxReport) -> String {
-    let count = counted(u64::from(report.refused), "write or read", "writes or reads");
+    let count = counted(u64::from(report.refused), "read or write", "reads or writes");
     let was = if report.refused == 1 { "was" } else { "were" };
     let more = if report.paths.is_empty() { String::new() } else { format!(": {}", report.paths.join(", ")) };
     format!("The sandbox: {count} {was} refused{more}.")

@@ -89,22 +89,22 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn timer_that_panics_is_begun_again() {
+    async fn timer_that_panics_is_restarted() {
         let folder = tempfile::tempdir().unwrap();
         let mut config = crate::EngineConfig::new(folder.path().to_owned(), std::env::vars_os());
         config.work = crate::Work::Nothing;
         let world = crate::start::open(config).await.unwrap();
-        let (begun, mut passes) = tokio::sync::mpsc::unbounded_channel();
+        let (started, mut passes) = tokio::sync::mpsc::unbounded_channel();
         keep_going(&world, move |_| {
-            let begun = begun.clone();
+            let started = started.clone();
             async move {
-                begun.send(()).unwrap();
-                assert!(begun.is_closed(), "a mistake of the timer");
+                started.send(()).unwrap();
+                assert!(started.is_closed(), "a panic of the timer");
             }
         });
         for _ in 0..2 {
             let pass = tokio::time::timeout(Duration::from_secs(20), passes.recv()).await;
-            pass.expect("the timer was not begun again").unwrap();
+            pass.expect("the timer was not restarted").unwrap();
         }
         passes.close();
         crate::start::stop(&world, crate::start::Runs::End).await;

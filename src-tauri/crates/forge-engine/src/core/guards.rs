@@ -43,10 +43,10 @@ impl GuardRedirect {
     }
 }
 
-/// Asks the guards of the state that is about to be left. One of them may send the task elsewhere.
+/// Checks the guards of the state that the task is about to leave. A guard may redirect the task to another state.
 ///
 /// # Errors
-/// `GuardRejected` by the first one that refuses.
+/// `GuardRejected` by the first guard that rejects the move.
 pub(crate) async fn ask_guards(
     world: &World,
     context: &ProjectContext,

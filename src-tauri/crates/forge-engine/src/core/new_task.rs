@@ -23,13 +23,13 @@ pub struct NewTask {
     pub merge_config: Option<MergeConfig>,
     /// Its own limits.
     pub task_state_config: Option<TaskStateConfig>,
-    /// Who holds which role.
+    /// Holders of its roles.
     pub roles: BTreeMap<String, Option<RoleHolder>>,
-    /// What must be done before it.
+    /// Tasks that it depends on.
     pub depends_on: Vec<TaskId>,
-    /// The task it is part of.
+    /// Its parent task.
     pub parent_id: Option<TaskId>,
-    /// Where it works, when it is a part.
+    /// Where it works, if it is a subtask.
     pub execution_mode: Option<ExecutionMode>,
     /// Its turn among its parent's ordered parts; the last one when absent.
     pub subtask_order: Option<u32>,

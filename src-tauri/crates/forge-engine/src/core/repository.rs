@@ -25,7 +25,7 @@ pub(crate) fn forget_repo(world: &World, path: &Path) {
     locked(&world.part::<Repos>().0).remove(path);
 }
 
-/// The project's repository, in which git gets what the project's environment policy passes.
+/// The project's repository. Its git commands get the variables that the project's environment policy passes.
 pub(crate) async fn repo(world: &World, context: &ProjectContext) -> Result<Repo> {
     let path = PathBuf::from(&context.project.repo_path);
     let policy = &context.settings.environment;

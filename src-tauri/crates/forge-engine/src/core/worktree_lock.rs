@@ -406,10 +406,10 @@ fn host_name() -> String {
     nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What becomes of a call that needs a worktree which somebody else changes now.
+/// How a call behaves when it needs a worktree that is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IfLocked {
-    /// It waits, in order.
+    /// It waits in the queue.
     #[default]
     Wait,
     /// It is refused.

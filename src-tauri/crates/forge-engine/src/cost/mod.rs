@@ -220,7 +220,7 @@ pub(crate) async fn cost_csv(
     Ok(CostCsvPage { text, next_cursor: page.next_cursor })
 }
 
-/// Sums over the runs of a time.
+/// Totals over the runs of a period.
 pub(crate) async fn cost_totals(world: &World, filter: &CostFilter) -> Result<CostTotals> {
     Ok(world.store().read().await?.cost_ledger().totals(filter, MOST_SUMS).await?)
 }

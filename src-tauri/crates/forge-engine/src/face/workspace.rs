@@ -29,7 +29,7 @@ impl Engine {
         workspace::command::workspace_of(&self.world, id).await
     }
 
-    /// Where the files of a task are that its programs work on now.
+    /// Where the files are that a task's programs are working on.
     ///
     /// # Errors
     /// `NotFound` when there never was a worktree.

@@ -49,7 +49,7 @@ pub struct LessonEdit {
     pub title: Option<String>,
     /// What was learned.
     pub body: Option<String>,
-    /// Files and folders that it is about.
+    /// Files and folders that it applies to.
     pub paths: Option<Vec<String>>,
 }
 

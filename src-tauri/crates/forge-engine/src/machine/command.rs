@@ -26,7 +26,7 @@ use super::jobs;
 /// A machine to be added, or what is to change of one.
 #[derive(Debug, Clone, Default)]
 pub struct MachineChange {
-    /// What people call it.
+    /// Display name.
     pub name: Option<String>,
     /// How `ssh` reaches it.
     pub ssh: Option<SshConfig>,
@@ -246,7 +246,7 @@ async fn write_machine(world: &World, mut machine: Machine, change: MachineChang
     }
     let mut tx = world.store().write().await?;
     if tx.machines().by_name(&machine.name).await?.is_some_and(|other| other.id != machine.id) {
-        let message = format!("there is a machine named {} already", machine.name);
+        let message = format!("a machine named {} already exists", machine.name);
         return Err(EngineError::conflict(ConflictCode::NameTaken, message));
     }
     require_login_node(&mut tx, &machine).await?;
@@ -264,7 +264,7 @@ async fn require_login_node(tx: &mut Tx, machine: &Machine) -> Result<()> {
     let Some(via) = machine.slurm.as_ref().and_then(|slurm| slurm.via.as_ref()) else { return Ok(()) };
     match tx.machines().by_name(via).await? {
         Some(found) if found.kind == MachineKind::Ssh => Ok(()),
-        Some(_) => Err(EngineError::invalid("slurm.via", format!("{via} is no machine of ssh"))),
+        Some(_) => Err(EngineError::invalid("slurm.via", format!("{via} is not an SSH machine"))),
         None => Err(EngineError::invalid("slurm.via", format!("there is no machine named {via}"))),
     }
 }

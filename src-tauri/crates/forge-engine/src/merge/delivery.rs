@@ -117,7 +117,7 @@ pub(crate) async fn conflict_file(world: &World, id: &TaskId, path: &str) -> Res
     })
 }
 
-/// What a closed task delivered.
+/// Delivery of a closed task.
 pub(crate) async fn delivery(world: &World, id: &TaskId) -> Result<Delivery> {
     let mut conn = world.store().read().await?;
     let (task, context) = core::load::load(world, &mut conn, id, None).await?;

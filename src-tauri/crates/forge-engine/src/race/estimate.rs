@@ -71,23 +71,23 @@ async fn estimate_entry(
     window: usize,
 ) -> Result<EntryEstimate> {
     let of_agent = conn.agents().get(&strategy.agent_id).await?.and_then(|agent| agent.model);
-    let asked = strategy.model.or(of_agent);
-    let mut costs_before = match &asked {
+    let requested = strategy.model.or(of_agent);
+    let mut earlier_costs = match &requested {
         Some(model) => conn.costs().window(project, model, window).await?,
         None => Vec::new(),
     };
-    if costs_before.is_empty() {
-        // Programs take short names, or choose themselves: what they used then is what they are likely to use.
-        let used = conn.costs().last_model(project, &strategy.agent_id, asked.as_deref()).await?;
+    if earlier_costs.is_empty() {
+        // Programs accept short model names, or choose a model themselves: they will likely use the same one again.
+        let used = conn.costs().last_model(project, &strategy.agent_id, requested.as_deref()).await?;
         if let Some(used) = used {
-            costs_before = conn.costs().window(project, &used, window).await?;
+            earlier_costs = conn.costs().window(project, &used, window).await?;
         }
     }
     Ok(EntryEstimate {
         name: strategy.name,
         agent_id: strategy.agent_id,
-        model: asked,
-        samples: u32::try_from(costs_before.len()).unwrap_or(u32::MAX),
-        median_micro_usd: doubled_median(costs_before).map(half),
+        model: requested,
+        samples: u32::try_from(earlier_costs.len()).unwrap_or(u32::MAX),
+        median_micro_usd: doubled_median(earlier_costs).map(half),
     })
 }

@@ -48,7 +48,7 @@ pub(crate) struct Audited {
     heard: Heard,
     /// The lines that its findings speak of, and the commit that they were read from.
     anchors: Vec<(Anchor, String)>,
-    /// The end of what it printed.
+    /// The end of its output.
     evidence: Option<Evidence>,
     /// What follows a pass that the gate's guards do not let go.
     instead: Option<Box<End>>,

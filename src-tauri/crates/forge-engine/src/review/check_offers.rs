@@ -37,7 +37,7 @@ pub(crate) async fn check_offers_of_folder(
     offers_of(&repo, &branch).await
 }
 
-/// Makes offered checks the project's own.
+/// Adds suggested checks to the project.
 pub(crate) async fn take_checks(world: &World, id: &ProjectId, commands: &[String]) -> Result<()> {
     let offered = offered_checks(world, id).await?;
     let is_offered = |command: &&String| offered.iter().any(|offer| offer.command == **command);

@@ -239,7 +239,7 @@ pub(crate) async fn reject(
     Ok(End::go(mv))
 }
 
-/// Moves the task on, depending on the result of its merge.
+/// Moves the task according to the merge result.
 pub(crate) async fn decide_merge(world: &World, tx: &mut Tx, s: &mut Stepping) -> Result<End> {
     let merged = tx.steps().of_transition(s.transition.seq).await?;
     // The entry may have been made more than once.

@@ -17,7 +17,7 @@ use crate::{ConflictCode, EngineError, World, core, error::Result};
 /// An agent profile to be added, or what is to change of one.
 #[derive(Debug, Clone, Default)]
 pub struct NewAgent {
-    /// What people call it.
+    /// Display name.
     pub name: Option<String>,
     /// How it is driven.
     pub adapter: Option<AdapterKind>,
@@ -25,7 +25,7 @@ pub struct NewAgent {
     pub config: Option<Value>,
     /// The model it is asked to use; `Some(None)` takes it away.
     pub model: Option<Option<String>>,
-    /// How many of its executions may run at once.
+    /// Maximum number of its concurrent runs.
     pub max_concurrent: Option<u32>,
     /// Whether it is paused.
     pub paused: Option<bool>,

@@ -47,7 +47,7 @@ const TRIAL_PROMPT: &str = "Answer with the one word `ready` and do nothing else
 /// What the look for a known program found.
 #[derive(Debug)]
 pub struct KnownProgram {
-    /// What people call it.
+    /// Display name.
     pub name: &'static str,
     /// How it is driven.
     pub adapter: AdapterKind,

@@ -92,8 +92,8 @@ pub(super) async fn end_lost(
     core::disk::with_patience(world, end).await
 }
 
-/// Takes back what was lent to a run that is over. A full disk on its machine is waited for: another run would be paid
-/// for once more. Whoever stops the run does not wait; the task's next step takes it back.
+/// Takes back the worktree that was lent to an ended run. Waits while the disk of its machine is full, because another
+/// run would cost money again. Stopping the run ends the wait; the task's next step then takes the worktree back.
 pub(super) async fn take_back(
     world: &World,
     p: &Prepared,
@@ -104,9 +104,9 @@ pub(super) async fn take_back(
     let is_full = |task: &TaskRow| {
         task.waiting.as_ref().is_some_and(|waiting| waiting.reason == WaitReason::MachineDiskFull)
     };
-    // An engine that waited for it may have been killed.
+    // An earlier engine may have been killed while it waited.
     let (mut waits, mut pause) = (is_full(&p.task), FIRST_PAUSE);
-    let mut told = false;
+    let mut was_reported = false;
     let taken = loop {
         let (machine, path) = match confinement.end(world, log).await {
             Err(EngineError::Machine {
@@ -115,10 +115,10 @@ pub(super) async fn take_back(
             }) => (name, path),
             ended => break ended,
         };
-        if !std::mem::replace(&mut told, true) {
+        if !std::mem::replace(&mut was_reported, true) {
             waits = true;
             let text = format!(
-                "The disk of {machine} is full at `{path}`, which holds what the agent did. Free some space there."
+                "The disk of {machine} is full at `{path}`, which holds the agent's work. Free some space there."
             );
             log.append(EntryKind::Notice, "", json!({ "text": text, "code": "fetch_disk_full" }));
             let message = format!("waits for {machine}: the disk is full at `{path}`; free some space there");

@@ -26,7 +26,7 @@ use crate::{
     trust,
 };
 
-/// Services that run, of all tasks.
+/// Running services of all tasks.
 pub(crate) async fn active(world: &World) -> Result<Vec<Service>> {
     let rows = world.store().read().await?.services().active().await?;
     Ok(rows.into_iter().map(|row| row.service).collect())
@@ -197,7 +197,7 @@ async fn note_who_is_connected(world: &World, rows: &[ServiceRow]) {
 /// The service of a name, or the first one, with its place in the list.
 fn find<'d>(named: &'d [ServiceDefinition], name: Option<&str>) -> Result<(usize, &'d ServiceDefinition)> {
     if named.is_empty() {
-        let message = "the project names no services: add one to `services` in its settings";
+        let message = "the project has no services: add one to `services` in its settings";
         return Err(EngineError::invalid("name", message));
     }
     let mut all = named.iter().enumerate();

@@ -139,6 +139,6 @@ fn folder_of(workspace: &Workspace, definition: &ServiceDefinition) -> Result<Pa
     if is_inside {
         return Ok(folder);
     }
-    let message = format!("`{cwd}` is no folder of the task's worktree");
+    let message = format!("`{cwd}` is not a folder in the task's worktree");
     Err(EngineError::invalid("cwd", message))
 }

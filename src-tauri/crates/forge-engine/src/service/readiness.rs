@@ -98,12 +98,12 @@ async fn until_ready(
 async fn answers(ready: &ServiceReady, port: u16) -> Result<(), String> {
     let Some(path) = &ready.http else {
         let connected = probe::connect(port).await;
-        return connected.map(drop).map_err(|_| format!("nothing listened at port {port}"));
+        return connected.map(drop).map_err(|_| format!("nothing listened on port {port}"));
     };
     match probe::status(port, path).await {
         Ok(200..=399) => Ok(()),
-        Ok(status) => Err(format!("`{path}` was answered with status {status}")),
-        Err(error) => Err(format!("`{path}` was not answered at port {port} ({error})")),
+        Ok(status) => Err(format!("`{path}` responded with status {status}")),
+        Err(error) => Err(format!("`{path}` did not respond on port {port} ({error})")),
     }
 }
 

@@ -64,21 +64,21 @@ pub(super) fn services(world: &World) -> Arc<Services> {
 }
 
 impl Services {
-    /// Follows a service from now on; none when somebody does so already.
+    /// Starts following a service; none when it is already followed.
     pub(super) fn follow(&self, row: &ServiceRow, now: Timestamp) -> Option<Arc<Running>> {
         let mut running = locked(&self.running);
         if running.contains_key(&row.service.id) {
             return None;
         }
-        let one = Arc::new(Running {
+        let followed = Arc::new(Running {
             task: row.service.task_id.clone(),
             port: row.service.port,
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
             used: AtomicI64::new(now.0),
         });
-        running.insert(row.service.id.clone(), Arc::clone(&one));
-        Some(one)
+        running.insert(row.service.id.clone(), Arc::clone(&followed));
+        Some(followed)
     }
 
     pub(super) fn forget(&self, id: &ServiceId) {

@@ -52,7 +52,7 @@ pub struct TaskEdit {
     pub merge_config: Option<Option<MergeConfig>>,
     /// Its own limits; `Some(None)` leaves them to the workflow.
     pub task_state_config: Option<Option<TaskStateConfig>>,
-    /// Its turn among its parent's ordered parts.
+    /// Position among its parent's ordered subtasks.
     pub subtask_order: Option<u32>,
     /// Its race; `Some(None)` takes it back.
     pub race: Option<Option<TaskRace>>,

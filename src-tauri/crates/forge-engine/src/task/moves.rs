@@ -76,7 +76,7 @@ pub struct ClaimRequest {
 /// Whether an answer waits for what follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Settle {
-    /// Until the next to act is an agent, a person, or a wait.
+    /// Until an agent or a person acts next, or the task waits.
     #[default]
     Settled,
     /// Not at all.

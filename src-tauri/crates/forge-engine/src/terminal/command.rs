@@ -57,7 +57,7 @@ pub(crate) async fn open(
     require_here(&mut tx, &place.workspace).await?;
     let others = tx.terminals().of_task(id).await?;
     if others.len() >= MOST_TERMINALS {
-        let message = format!("a task may have {MOST_TERMINALS} terminals, and has them: close one first");
+        let message = format!("a task can have at most {MOST_TERMINALS} terminals: close one first");
         return Err(EngineError::conflict(ConflictCode::TerminalsFull, message));
     }
     let titles: Vec<&str> = others.iter().map(|row| row.terminal.title.as_str()).collect();
@@ -245,7 +245,7 @@ fn require_person(actor: &Actor) -> Result<()> {
     if actor.is_user() {
         return Ok(());
     }
-    Err(EngineError::conflict(ConflictCode::PersonRequired, "terminals are for people alone"))
+    Err(EngineError::conflict(ConflictCode::PersonRequired, "only people can use terminals"))
 }
 
 fn size_of(columns: u16, rows: u16) -> Result<TerminalSize> {

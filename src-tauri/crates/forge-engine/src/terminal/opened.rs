@@ -45,7 +45,7 @@ pub(super) struct Opened {
     pub input: mpsc::Sender<Vec<u8>>,
     /// Taken by whoever follows it.
     typed: Mutex<Option<mpsc::Receiver<Vec<u8>>>>,
-    /// The end of what it printed.
+    /// The end of its output.
     pub printed: Mutex<Scrollback>,
     /// How much that was in all, as it grows.
     pub length: watch::Sender<u64>,

@@ -49,10 +49,10 @@ pub(super) fn busy(running: &[(Terminal, Runs)]) -> String {
     let each = running.iter().map(|(terminal, runs)| match runs {
         Runs::Program(program) => format!("{} runs {program}", terminal.title),
         Runs::Unknown(reason) => {
-            format!("{} may run a program, which cannot be told ({reason})", terminal.title)
+            format!("{} may be running a program (unknown: {reason})", terminal.title)
         }
     });
-    format!("{}: end it first, or confirm that it ends", each.collect::<Vec<_>>().join(", "))
+    format!("{}: end it first, or confirm that it may be ended", each.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ async fn run_validation_command(
     }
 }
 
-/// Whether a file is there.
+/// Whether a file exists.
 async fn check_file(root: &Path, file: &str, moved: &str) -> FileCheck {
     let error = match tokio::fs::metadata(root.join(moved)).await {
         Ok(found) if found.is_file() => None,
@@ -214,7 +214,7 @@ async fn check_form(root: &Arc<Folder>, cwd: &Path, file: &str, limit: Duration)
     })
 }
 
-/// Whether one file exports what another takes from it.
+/// Whether one file exports what another imports from it.
 async fn check_contract(
     root: &Arc<Folder>,
     cwd: &Path,

@@ -34,7 +34,7 @@ pub(crate) async fn workspace_of(world: &World, id: &TaskId) -> Result<Workspace
     Ok(workspace)
 }
 
-/// Where the files of a task are that its programs work on now.
+/// Where the files are that a task's programs are working on.
 pub(crate) async fn place_of(world: &World, id: &TaskId) -> Result<WorkspacePlace> {
     let mut conn = world.store().read().await?;
     let (_, context) = core::load::load(world, &mut conn, id, None).await?;

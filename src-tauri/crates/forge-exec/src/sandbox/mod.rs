@@ -84,7 +84,7 @@ pub enum SandboxError {
         abi: u32,
     },
     /// The kernel cannot confine TCP.
-    #[error("the kernel cannot confine TCP (Landlock version {abi}, needed is {NETWORK_ABI})")]
+    #[error("the kernel cannot confine TCP (Landlock version {abi}; version {NETWORK_ABI} is needed)")]
     NoNetwork {
         /// The kernel's version.
         abi: u32,
@@ -112,7 +112,7 @@ pub enum SandboxError {
         cause: io::Error,
     },
     /// The program itself, or what runs it, is hidden from it.
-    #[error("the sandbox does not let {} be executed", file.display())]
+    #[error("the sandbox does not allow executing {}", file.display())]
     NotExecutable {
         /// The program's file.
         file: PathBuf,
@@ -124,7 +124,7 @@ pub enum SandboxError {
         cause: RulesetError,
     },
     /// The kernel does less than it was asked.
-    #[error("the kernel enforces only a part of the sandbox")]
+    #[error("the kernel enforces only part of the sandbox")]
     Partial,
 }
 

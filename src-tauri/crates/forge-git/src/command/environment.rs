@@ -1,4 +1,4 @@
-//! What every git is told by variables and options, whatever it does.
+//! Variables and options that every git command gets.
 
 /// Variables that would lead git to another repository, index or object store, or change what paths mean.
 /// They are set when Forge is started from a hook or an alias. The user's own configuration by environment

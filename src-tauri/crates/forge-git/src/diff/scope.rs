@@ -55,7 +55,7 @@ impl DiffScope {
     }
 }
 
-/// How much changed.
+/// Size of the changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiffCounts {
     /// Changed files.

@@ -66,7 +66,7 @@ impl Program {
         self.folder.join(format!("{}-{what}", self.id))
     }
 
-    /// Starts it, follows it to its end, and checks that it did once what it should.
+    /// Starts the program, follows it to its end, and checks that it ran exactly once with all of its input and output.
     pub(super) async fn perform(
         &self,
         keeper: &Keeper,

@@ -53,13 +53,13 @@ pub enum ImageSource {
     Devcontainer(PathBuf),
 }
 
-/// What a container reaches.
+/// What a container can reach.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
     /// Nothing.
     None,
-    /// What this computer reaches, and this computer's own services.
+    /// Everything that this computer can reach, and its own services.
     Host,
     /// What the program that runs containers provides when nothing is said.
     #[default]
@@ -80,7 +80,7 @@ pub struct Mount {
 /// How containers are made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ContainerConfig {
-    /// What runs them.
+    /// Program that runs them.
     pub engine: EngineChoice,
     /// What they are made from.
     pub image: ImageSource,

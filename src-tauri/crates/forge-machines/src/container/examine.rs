@@ -38,11 +38,7 @@ impl Containers {
         let message = if cannot.is_empty() {
             "Memory, processors and processes can be limited.".to_owned()
         } else {
-            format!(
-                "No limit is asked for; {} could not be limited here ({}).",
-                cannot.join(", "),
-                ability.why_not
-            )
+            format!("No limit is set; {} could not be limited here ({}).", cannot.join(", "), ability.why_not)
         };
         vec![engine, Step::good(StepName::Limits, message)]
     }
@@ -53,14 +49,14 @@ impl Containers {
             Ok(image) => image,
             Err(fault) => return add(Step::from(&fault)),
         };
-        let mut message = format!("The image {} is there.", image.name);
+        let mut message = format!("The image {} is available.", image.name);
         if !image.ignored.is_empty() {
-            message.push_str(&format!(" Containers do not get: {}.", image.ignored.join(", ")));
+            message.push_str(&format!(" Ignored for containers: {}.", image.ignored.join(", ")));
         }
         add(Step::good(StepName::Image, message));
         let task = format!("{}{}", test_tasks(), MADE.fetch_add(1, Ordering::Relaxed));
         match self.allocate(&task).await {
-            Ok(_) => add(Step::good(StepName::Container, "A container of it runs.")),
+            Ok(_) => add(Step::good(StepName::Container, "A container of it is running.")),
             Err(fault) => return add(Step::from(&fault)),
         }
         for step in self.inside(&task, programs).await {

@@ -123,7 +123,7 @@ async fn test_in(job: &Arc<TaskJob>, id: &str, programs: &[&str], add: &mut impl
     };
     let called = job.running().map(|running| running.called().0).unwrap_or_default();
     let host = &session.greeting.host_name;
-    add(Step::good(StepName::Job, format!("Job {called} runs on {host}.")));
+    add(Step::good(StepName::Job, format!("Job {called} is running on {host}.")));
     if let Some(step) = job.cluster().shares(id).await {
         add(step);
     }

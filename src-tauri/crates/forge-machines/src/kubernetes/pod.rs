@@ -158,49 +158,49 @@ mod tests {
             (
                 terminated(json!({ "reason": "OOMKilled", "exitCode": 137 })),
                 JobEnd::OutOfMemory,
-                "Could not go on in job forge-a on n1: it was killed at its memory limit of 2Gi.",
+                "Could not continue in job forge-a on n1: it was killed at its memory limit of 2Gi.",
             ),
             (
                 failed(json!({ "reason": "Evicted", "message": "The node was low on resource: memory. " })),
                 JobEnd::Evicted,
-                "Could not go on in job forge-a on n1: its node put it out (The node was low on resource: memory).",
+                "Could not continue in job forge-a on n1: its node evicted it (The node was low on resource: memory).",
             ),
             (
                 failed(json!({ "reason": "DeadlineExceeded" })),
                 JobEnd::TimeLimit,
-                "Could not go on in job forge-a on n1: it reached its time limit.",
+                "Could not continue in job forge-a on n1: it reached its time limit.",
             ),
             (
                 by("PreemptionByScheduler"),
                 JobEnd::Preempted,
-                "Could not go on in job forge-a on n1: a job with a higher priority took its place.",
+                "Could not continue in job forge-a on n1: a job with a higher priority preempted it.",
             ),
             (
                 by("DeletionByPodGC"),
                 JobEnd::NodeCameBack,
-                "Could not go on in job forge-a on n1: its node failed, and came back without it.",
+                "Could not continue in job forge-a on n1: its node failed, and came back without the job.",
             ),
             (
                 terminated(
                     json!({ "reason": "StartError", "exitCode": 128, "message": "exec: \"sh\": executable file not found in $PATH" }),
                 ),
                 JobEnd::Ended,
-                "Could not go on in job forge-a on n1: it ended (exec: \"sh\": executable file not found in $PATH).",
+                "Could not continue in job forge-a on n1: it ended (exec: \"sh\": executable file not found in $PATH).",
             ),
             (
                 terminated(json!({ "reason": "Error", "exitCode": 137 })),
                 JobEnd::Ended,
-                "Could not go on in job forge-a on n1: it ended (exit code 137).",
+                "Could not continue in job forge-a on n1: it ended (exit code 137).",
             ),
             (
                 json!({ "metadata/deletionTimestamp": going, "status": { "phase": "Running", "reason": "NodeLost" } }),
                 JobEnd::NodeFailed,
-                "Could not go on in job forge-a on n1: its node failed, and the cluster cannot tell whether programs still run there.",
+                "Could not continue in job forge-a on n1: its node failed, and the cluster cannot tell whether programs still run there.",
             ),
             (
                 json!({ "metadata/deletionTimestamp": going, "status": { "phase": "Failed" } }),
                 JobEnd::Deleted,
-                "Could not go on in job forge-a on n1: somebody deleted it.",
+                "Could not continue in job forge-a on n1: somebody deleted it.",
             ),
         ] {
             let Look::Over(over) = look(change.clone()) else { panic!("{change}") };
@@ -237,17 +237,17 @@ mod tests {
             (
                 "PreemptionByScheduler",
                 JobEnd::Preempted,
-                "Could not go on in job forge-a on n1: a job with a higher priority took its place, and it may not have ended yet.",
+                "Could not continue in job forge-a on n1: a job with a higher priority preempted it, and it may not have ended yet.",
             ),
             (
                 "EvictionByEvictionAPI",
                 JobEnd::Taken,
-                "Could not go on in job forge-a on n1: its pod was taken away, and it has not ended yet.",
+                "Could not continue in job forge-a on n1: its pod was removed, and it has not ended yet.",
             ),
             (
                 "TerminationByKubelet",
                 JobEnd::Evicted,
-                "Could not go on in job forge-a on n1: its node put it out, and it has not ended yet.",
+                "Could not continue in job forge-a on n1: its node evicted it, and it has not ended yet.",
             ),
         ] {
             let target = json!([{ "type": "DisruptionTarget", "status": "True", "reason": reason }]);

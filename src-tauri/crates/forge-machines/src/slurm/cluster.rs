@@ -95,8 +95,8 @@ impl Cluster for Slurm {
 
     /// A step begins as soon as the node is there, the script of the job often only later.
     fn silent(&self, job: &JobRef) -> Fault {
-        let why = "its node has not begun its script".to_owned();
-        let remedy = "Wait; if it lasts, look at the node.".to_owned();
+        let why = "its node has not started its script".to_owned();
+        let remedy = "Wait. If it takes long, check the node.".to_owned();
         JobFault::Stalled { job: job.clone(), why, remedy }.into()
     }
 

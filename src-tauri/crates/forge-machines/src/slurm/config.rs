@@ -11,7 +11,7 @@ use crate::KeeperProgram;
 pub struct SlurmConfig {
     /// The partition.
     pub partition: Option<String>,
-    /// The account that is charged.
+    /// The account to charge.
     pub account: Option<String>,
     /// The time limit, in minutes.
     pub time_minutes: Option<u32>,

@@ -5,7 +5,7 @@ pub(super) fn told(reason: &str) -> (String, String) {
     let name = reason.split(',').next().unwrap_or(reason);
     let nodes = reason.split_once("UnavailableNodes:").map(|(_, nodes)| nodes).filter(|it| !it.is_empty());
     let (why, remedy) = match name {
-        "Resources" => ("what it asks for is not free".to_owned(), ""),
+        "Resources" => ("the resources that it requests are not free".to_owned(), ""),
         "Priority" => ("jobs with a higher priority are ahead of it".to_owned(), ""),
         "" | "None" | "(null)" => ("Slurm has not looked at it yet".to_owned(), ""),
         "BeginTime" => ("it may not begin yet".to_owned(), ""),

@@ -105,16 +105,22 @@ mod tests {
         let Some(Look::Waiting { fault }) = look_of(&job(), &line("PENDING", "Resources", "(null)")) else {
             panic!("it waits")
         };
-        assert_eq!(fault.to_string(), "Could not begin job 7 yet: what it asks for is not free.");
+        assert_eq!(
+            fault.to_string(),
+            "Could not start job 7 yet: the resources that it requests are not free."
+        );
         for (state, text) in [
-            ("TIMEOUT", "Could not go on in job 7 on n1: it reached its time limit of 01:30:00."),
-            ("OUT_OF_MEMORY", "Could not go on in job 7 on n1: it was killed at its memory limit of 100M."),
-            ("CANCELLED", "Could not go on in job 7 on n1: somebody cancelled it."),
+            ("TIMEOUT", "Could not continue in job 7 on n1: it reached its time limit of 01:30:00."),
+            (
+                "OUT_OF_MEMORY",
+                "Could not continue in job 7 on n1: it was killed at its memory limit of 100M.",
+            ),
+            ("CANCELLED", "Could not continue in job 7 on n1: somebody cancelled it."),
             (
                 "NODE_FAIL",
-                "Could not go on in job 7 on n1: its node failed, and the cluster cannot tell whether programs still run there.",
+                "Could not continue in job 7 on n1: its node failed, and the cluster cannot tell whether programs still run there.",
             ),
-            ("COMPLETED", "Could not go on in job 7 on n1: it ended."),
+            ("COMPLETED", "Could not continue in job 7 on n1: it ended."),
         ] {
             let Some(Look::Over(over)) = look_of(&job(), &line(state, "None", "n1")) else {
                 panic!("{state}")

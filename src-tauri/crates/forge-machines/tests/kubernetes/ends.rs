@@ -23,14 +23,14 @@ async fn end_of_a_pod_is_told_and_another_job_is_created_only_when_that_is_allow
         (
             PodEnd::Failed(evicted),
             JobEnd::Evicted,
-            "its node put it out (The node was low on resource: ephemeral-storage).",
+            "its node evicted it (The node was low on resource: ephemeral-storage).",
         ),
         (
             PodEnd::Failed(json!({ "reason": "DeadlineExceeded" })),
             JobEnd::TimeLimit,
             "it reached its time limit.",
         ),
-        (PodEnd::Gone, JobEnd::Taken, "its pod was taken away."),
+        (PodEnd::Gone, JobEnd::Taken, "its pod was removed."),
     ]
     .into_iter()
     .enumerate()

@@ -39,7 +39,7 @@ async fn name_is_created_once_and_job_that_was_not_written_down_is_found_by_it()
     // Nobody creates another one in its place but whoever may.
     let fault = Machine::new(tasks.job()).connect().await.unwrap_err();
     assert!(matches!(fault, Fault::Job(JobFault::Over(_))), "{fault:?}");
-    assert_eq!(fault.to_string(), "Could not go on in job forge-t0 on node-1: somebody deleted it.");
+    assert_eq!(fault.to_string(), "Could not continue in job forge-t0 on node-1: somebody deleted it.");
     cluster.close().unwrap();
 }
 
@@ -127,7 +127,7 @@ async fn reason_for_waiting_is_told_and_job_begins_when_it_is_gone() {
         cluster.pods(pods).unwrap();
         let fault = tasks.refused().await;
         assert!(matches!(&fault, Fault::Job(JobFault::Waiting { .. })), "{fault:?}");
-        assert!(fault.to_string().starts_with("Could not begin job forge-t0 yet: "), "{fault}");
+        assert!(fault.to_string().starts_with("Could not start job forge-t0 yet: "), "{fault}");
         assert!(fault.to_string().contains(told), "{fault}");
         assert_eq!(!fault.remedy().starts_with("Wait:"), is_persons, "{}", fault.remedy());
     }

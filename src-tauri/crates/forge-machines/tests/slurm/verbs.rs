@@ -65,7 +65,8 @@ async fn refusal_and_reason_for_waiting_are_told_in_a_sentence() {
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     };
     let told = waits.to_string();
-    let is_known = told.ends_with("what it asks for is not free.") || told.ends_with("are ahead of it.");
+    let is_known =
+        told.ends_with("the resources that it requests are not free.") || told.ends_with("are ahead of it.");
     assert!(is_known && waits.remedy().starts_with("Wait"), "{told}");
     let short =
         SlurmConfig { partition: Some("short".to_owned()), time_minutes: Some(600), ..Cluster::small() };

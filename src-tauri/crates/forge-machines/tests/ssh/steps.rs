@@ -27,8 +27,10 @@ async fn every_step_is_told_as_it_is_taken() {
     let tool = steps.iter().find(|step| step.subject.as_deref() == Some("tool")).unwrap();
     assert!(tool.message.ends_with("own/tool (tool 1.2.3)."), "{tool:?}");
     assert_eq!(step(&steps, SignIn).message, "Signed in by publickey.");
-    assert!(step(&steps, Keeper).message.contains("was sent"));
-    assert!(machine.test(&[], |_| ()).await.iter().any(|step| step.message == "The keeper runs on far."));
+    assert!(step(&steps, Keeper).message.contains("was copied"));
+    assert!(
+        machine.test(&[], |_| ()).await.iter().any(|step| step.message == "The keeper is running on far.")
+    );
 }
 
 #[tokio::test]

@@ -21,9 +21,9 @@ const SOCKETS: &[&str] = &["docker.sock", "podman.sock", "containerd.sock", "cri
 const OWN_FOLDERS: &[&str] = &["/", "/dev", "/opt/forge-keepers", "/proc", "/sys"];
 
 names! {
-    /// What runs containers.
+    /// Program that runs containers.
     pub enum ContainerEngine {
-        /// podman when it can be used, else docker.
+        /// podman if it can be used, otherwise docker.
         Auto = "auto",
         /// podman.
         Podman = "podman",
@@ -33,13 +33,13 @@ names! {
 }
 
 names! {
-    /// What a container reaches.
+    /// What a container can reach.
     pub enum ContainerNetwork {
         /// Nothing.
         None = "none",
-        /// What this computer reaches, and this computer's own services.
+        /// Everything that this computer can reach, and its own services.
         Host = "host",
-        /// What podman or docker provides when nothing is said.
+        /// The default of podman or docker.
         Default = "default",
     }
 }
@@ -53,7 +53,7 @@ const fn usual_network() -> ContainerNetwork {
 }
 
 contract! {
-    /// A folder or file of this computer that a container sees.
+    /// A folder or file of this computer that a container can see.
     #[derive(Eq)]
     #[serde(deny_unknown_fields)]
     pub struct ContainerMount {
@@ -69,10 +69,10 @@ contract! {
     /// How containers of a machine are made. Exactly one of `image`, `containerfile` and `devcontainer` is given.
     #[serde(deny_unknown_fields)]
     pub struct ContainerConfig {
-        /// What runs them.
+        /// Program that runs them.
         #[serde(default = "auto")]
         pub engine: ContainerEngine,
-        /// The name of an image, which is pulled when it is missing.
+        /// The name of an image, which is pulled if it is missing.
         #[serde(default)]
         pub image: Option<String>,
         /// The absolute path of a Containerfile, whose folder the image is built from.
@@ -84,19 +84,19 @@ contract! {
         /// What they reach.
         #[serde(default = "usual_network")]
         pub network: ContainerNetwork,
-        /// The most memory, in MiB; without limit when absent.
+        /// Maximum memory, in MiB; no limit when absent.
         #[serde(default)]
         pub memory_mb: Option<u32>,
-        /// The most processor time, in processors; without limit when absent.
+        /// Maximum processor time, in processors; no limit when absent.
         #[serde(default)]
         pub cpus: Option<f64>,
-        /// The most processes and threads; as podman or docker decides when absent.
+        /// Maximum number of processes and threads; the default of podman or docker when absent.
         #[serde(default)]
         pub pids: Option<u32>,
-        /// What they see of this computer; nothing when empty.
+        /// Folders and files of this computer that they can see; none when empty.
         #[serde(default)]
         pub mounts: Vec<ContainerMount>,
-        /// The user in them, by name or numbers; that of the image when absent.
+        /// The user in them, by name or numbers; the image's user when absent.
         #[serde(default)]
         pub user: Option<String>,
     }

@@ -10,13 +10,13 @@ use crate::{
 names! {
     /// Whether an agent starts on a task.
     pub enum PlacementVerdict {
-        /// An agent is at work on it, or is about to be.
+        /// An agent is working on it, or is about to start.
         AtWork = "at_work",
         /// An agent would start now.
         Starts = "starts",
         /// It would wait.
         Waits = "waits",
-        /// Nothing of it would run.
+        /// Nothing of it would start.
         Rests = "rests",
     }
 }
@@ -30,26 +30,26 @@ contract! {
         pub verdict: PlacementVerdict,
         /// The machine; null for this computer, and while it would run nowhere.
         pub machine_id: Option<MachineId>,
-        /// What people call where it runs: the name of a machine, or `local`; null while it would run nowhere.
+        /// Name of the machine where it runs, or `local`; null while it would run nowhere.
         pub machine: Option<String>,
-        /// Why, in a sentence.
+        /// Reason, one sentence.
         pub reason: String,
         /// What it would wait for.
         pub waiting: Option<Waiting>,
-        /// Every machine, by name, with why it is taken or not. Empty when it runs on this computer.
+        /// Every machine, by name, with the reason for or against it. Empty if it runs on this computer.
         pub machines: Vec<MachineChoice>,
     }
 
-    /// What a machine is to a task.
+    /// Whether a machine fits a task.
     #[derive(Eq)]
     pub struct MachineChoice {
         /// The machine.
         pub machine_id: MachineId,
-        /// What people call it.
+        /// Display name.
         pub name: String,
-        /// Whether the task could run there now.
+        /// Whether the task can run there now.
         pub fits: bool,
-        /// Why, or why not, in a sentence.
+        /// Why or why not, one sentence.
         pub reason: String,
     }
 }

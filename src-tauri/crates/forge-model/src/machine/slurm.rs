@@ -13,7 +13,7 @@ contract! {
     pub struct SlurmConfig {
         /// The partition; several are separated by commas.
         pub partition: Option<String>,
-        /// The account that is charged.
+        /// The account to charge.
         pub account: Option<String>,
         /// The time limit of a job, in minutes.
         pub time_minutes: Option<u32>,

@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    /// Writes a line, or the last part of one, without its end.
+    /// Writes a line, or the last part of a line, without its line ending.
     fn line(&mut self, redactor: &Redactor, mut line: &[u8], out: &mut Vec<u8>) {
         if let Within::Secret = self.within {
             let length = line.iter().position(|byte| !may_continue(*byte)).unwrap_or(line.len());
@@ -139,11 +139,11 @@ impl State {
         }
         if let Within::Key { left_out, headers } = self.within {
             let ended = last_line_end(line);
-            let is = key_line(line);
-            let goes_on =
-                matches!(is, KeyLine::Blank | KeyLine::Content) || (is == KeyLine::Header && headers);
-            if ended.is_none() && goes_on && left_out <= LONGEST_KEY {
-                let headers = headers && is != KeyLine::Content;
+            let kind = key_line(line);
+            let continues =
+                matches!(kind, KeyLine::Blank | KeyLine::Content) || (kind == KeyLine::Header && headers);
+            if ended.is_none() && continues && left_out <= LONGEST_KEY {
+                let headers = headers && kind != KeyLine::Content;
                 self.within = Within::Key { left_out: left_out + line.len() + 1, headers };
                 return;
             }

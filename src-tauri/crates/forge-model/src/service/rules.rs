@@ -82,7 +82,7 @@ fn findings_of_ready(ready: &ServiceReady, path: &str) -> Vec<Finding> {
     if let Some(pattern) = &ready.pattern {
         let fault = match Regex::new(pattern) {
             _ if pattern.trim().is_empty() => Some("must be a regular expression, not blank".to_owned()),
-            Err(error) => Some(format!("is no regular expression: {error}")),
+            Err(error) => Some(format!("is not a regular expression: {error}")),
             Ok(regex) if regex.is_match("") => Some("matches every line".to_owned()),
             Ok(_) => None,
         };

@@ -17,7 +17,7 @@ const USUALLY_ON: [u16; 2] = [7, 25];
 /// What begins a sequence.
 const ESC: u8 = 0x1b;
 
-/// Something that a terminal printed.
+/// Output of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Printed {
     /// The offset of the first byte.

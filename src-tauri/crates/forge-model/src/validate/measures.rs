@@ -10,26 +10,26 @@ const VELOCITY_WINDOW: usize = 4;
 names! {
     /// What to do next.
     pub enum Recommendation {
-        /// It is good: go on.
+        /// Passed: continue.
         Proceed = "PROCEED",
-        /// Mend it and try again.
+        /// Fix it and try again.
         Retry = "RETRY",
-        /// Trying again gets nowhere: ask somebody else.
+        /// Retrying makes no progress: ask somebody else.
         Escalate = "ESCALATE",
     }
 }
 
 contract! {
-    /// How an attempt compares with those before it.
+    /// How an attempt compares with the earlier ones.
     #[serde(rename_all = "camelCase")]
     pub struct Measures {
-        /// Whether it gets nowhere.
+        /// Whether it makes no progress.
         pub stagnant: bool,
-        /// What the score gained per attempt over the latest four; null before the third.
+        /// Gain of the score per attempt over the latest four; null before the third.
         pub velocity: Option<f64>,
-        /// Whether it fails as one of the four before the last did.
+        /// Whether it fails like one of the four attempts before the previous one.
         pub oscillating: bool,
-        /// Whether it fails exactly as the last did.
+        /// Whether it fails exactly like the previous one.
         pub same_as_prev: bool,
         /// What to do next.
         pub recommendation: Recommendation,

@@ -18,7 +18,7 @@ names! {
         BeforeEnter = "before_enter",
         /// The new state is entered.
         OnEnter = "on_enter",
-        /// May send the task on.
+        /// May move the task to another state.
         AfterEnter = "after_enter",
     }
 }
@@ -30,7 +30,7 @@ names! {
         BeforeWork = "before_work",
         /// An agent was dispatched.
         OnWorkStart = "on_work_start",
-        /// An active state is left for an open one, or an agent's run ends without leaving it.
+        /// A task leaves an active state without being closed, or an agent's run ends without leaving the state.
         OnWorkStop = "on_work_stop",
         /// A task is done; its worktree is still there.
         OnTaskDone = "on_task_done",
@@ -40,9 +40,9 @@ names! {
 }
 
 names! {
-    /// What a hook does.
+    /// A built-in action of workflows.
     pub enum Action {
-        /// Refuses while a prerequisite is open.
+        /// Refuses while a dependency is open.
         DependencyGate = "dependency_gate",
         /// Refuses while the worktree has uncommitted changes.
         RequireCleanWorktree = "require_clean_worktree",
@@ -56,33 +56,33 @@ names! {
         RunBeforeWorkHooks = "run_before_work_hooks",
         /// Runs the configured checks.
         RunCiSteps = "run_ci_steps",
-        /// Starts the agent that holds the state's role.
+        /// Starts the agent assigned to the state's role.
         DispatchRoleAgent = "dispatch_role_agent",
         /// Merges the task's branch.
         RunMerge = "run_merge",
-        /// Shows what is left of the budget.
+        /// Shows the remaining budget.
         CheckRetryBudget = "check_retry_budget",
-        /// Sends the task on when its review passed.
+        /// Moves the task forward when its review passes.
         AutoCascadeOnReviewPass = "auto_cascade_on_review_pass",
-        /// Sends the task on when nobody holds the role.
+        /// Moves the task forward when its role is unassigned.
         AutoCascadeOnUnassignedRole = "auto_cascade_on_unassigned_role",
-        /// Sends the task on by how the merge ended.
+        /// Moves the task according to the merge result.
         AutoCascadeOnMergeResult = "auto_cascade_on_merge_result",
         /// Removes the worktree now.
         CleanupWorkspaceNow = "cleanup_workspace_now",
         /// Removes the worktree later.
         ScheduleWorkspaceCleanup = "schedule_workspace_cleanup",
-        /// Tells dependents that this prerequisite is met.
+        /// Tells dependents that this dependency is done.
         SatisfyDependents = "satisfy_dependents",
         /// Closes ordered subtasks with their parent.
         PropagateDoneToSubtasks = "propagate_done_to_subtasks",
         /// Cancels ordered subtasks with their parent.
         CancelPendingSubtasks = "cancel_pending_subtasks",
-        /// Tells the person that the task is blocked.
+        /// Notifies the person that the task is blocked.
         PublishTaskBlocked = "publish_task_blocked",
-        /// Gives the agent what the project knows.
+        /// Gives the agent the project's lessons.
         KnowledgeInject = "knowledge-inject",
-        /// Keeps what the task taught.
+        /// Proposes lessons from the task.
         KnowledgeCapture = "knowledge-capture",
     }
 }
@@ -211,7 +211,7 @@ impl Action {
         &[]
     }
 
-    /// What it does, in one line for people.
+    /// Description for people, one line.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
@@ -229,11 +229,13 @@ impl Action {
             Self::DispatchRoleAgent => "Starts the agent assigned to the state's role.",
             Self::RunMerge => "Merges the task's branch into its target.",
             Self::CheckRetryBudget => "Shows the remaining retry budget in the timeline.",
-            Self::AutoCascadeOnReviewPass => "Moves the task on when its review passes.",
-            Self::AutoCascadeOnUnassignedRole => "Moves the task on when the state's role is not assigned.",
-            Self::AutoCascadeOnMergeResult => "Moves the task on, depending on the result of its merge.",
+            Self::AutoCascadeOnReviewPass => "Moves the task forward when its review passes.",
+            Self::AutoCascadeOnUnassignedRole => {
+                "Moves the task forward when the state's role is unassigned."
+            }
+            Self::AutoCascadeOnMergeResult => "Moves the task according to the merge result.",
             Self::CleanupWorkspaceNow => {
-                "Removes the worktree at once, after a backup of uncommitted changes."
+                "Removes the worktree immediately, after a backup of uncommitted changes."
             }
             Self::ScheduleWorkspaceCleanup => {
                 "Removes the worktree after the state's delay, after a backup of uncommitted changes."

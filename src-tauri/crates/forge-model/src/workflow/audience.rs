@@ -1,9 +1,9 @@
-//! Whose moves a hook or a guard of a workflow answers to.
+//! The moves, by people or agents, that run an action or a guard of a workflow.
 
 use crate::names;
 
 names! {
-    /// Whose moves a hook answers to.
+    /// Moves that run an action or a guard.
     pub enum Audience {
         /// Every move.
         All = "all",

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn planning_stands_before_work_and_is_neither_review_nor_work() {
+    fn planning_precedes_work_and_is_neither_review_nor_work() {
         let workflow = preset("planned").unwrap().workflow();
         let name = |state: Option<&State>| state.map(|state| state.name.clone());
         assert_eq!(name(workflow.review_gate()).as_deref(), Some("review"));

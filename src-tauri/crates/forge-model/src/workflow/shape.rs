@@ -15,7 +15,7 @@ contract! {
     pub struct Finding {
         /// Where, as `states[2].gate_config.reject_target`; empty for the whole text.
         pub path: String,
-        /// What, and what would be right.
+        /// The problem, and what would be correct.
         pub message: String,
     }
 }

@@ -8,12 +8,12 @@ use crate::diagnostic::{panic_message, place};
 /// How nextest marks what did not pass.
 const NEXTEST: [&str; 6] = ["FAIL", "TIMEOUT", "SIGABRT", "SIGSEGV", "ABORT", "LEAK-FAIL"];
 
-/// `thread 'name' panicked at place`, and tests that are only counted among those that failed.
+/// Panics (`thread 'name' panicked at place`), and failed tests that appear only in the list of failures.
 pub(super) fn rust(lines: &[&str]) -> Vec<Failure> {
     let mut found: Vec<Failure> = Vec::new();
-    let mut named: Vec<&str> = Vec::new();
-    let mut told: BTreeSet<String> = BTreeSet::new();
-    // The test whose captured output this is.
+    let mut listed: Vec<&str> = Vec::new();
+    let mut explained: BTreeSet<String> = BTreeSet::new();
+    // The test whose captured output the current line belongs to.
     let mut section: Option<&str> = None;
     for (at, line) in lines.iter().enumerate() {
         let line = line.trim();
@@ -23,7 +23,7 @@ pub(super) fn rust(lines: &[&str]) -> Vec<Failure> {
             if let Some(error) = after.iter().find(|it| !it.is_empty()).filter(|it| it.starts_with("Error: "))
             {
                 found.push(Failure::new(name, [*error]));
-                told.insert(name.to_owned());
+                explained.insert(name.to_owned());
             }
         } else if line == "failures:" {
             section = None;
@@ -31,20 +31,20 @@ pub(super) fn rust(lines: &[&str]) -> Vec<Failure> {
             let of_test =
                 section.or_else(|| Some(thread).filter(|name| !matches!(*name, "main" | "<unnamed>")));
             let what = of_test.or_else(|| place(at).map(|place| place.path)).unwrap_or(thread);
-            let is_first = told.insert(what.to_owned());
+            let is_first = explained.insert(what.to_owned());
             if is_first || section.is_none() {
                 found.push(Failure::new(what, [panic_message(after).as_str()]));
             }
         } else if let Some(name) = line.strip_prefix("test ").and_then(|it| it.strip_suffix(" ... FAILED")) {
-            named.push(name);
+            listed.push(name);
         } else {
-            named.extend(of_nextest(line));
+            listed.extend(of_nextest(line));
         }
     }
-    for name in named {
+    for name in listed {
         // nextest puts the program before the name.
         let of_thread = name.rsplit(' ').next().unwrap_or(name);
-        if !told.contains(of_thread) && told.insert(name.to_owned()) {
+        if !explained.contains(of_thread) && explained.insert(name.to_owned()) {
             found.push(Failure::new(name, []));
         }
     }

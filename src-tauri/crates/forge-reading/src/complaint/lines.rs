@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_are_always_there_say_nothing() {
+    fn lines_without_information_are_skipped() {
         for line in [
             "TAP version 13",
             "> app@1.0.0 test",

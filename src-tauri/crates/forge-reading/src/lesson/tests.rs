@@ -64,7 +64,7 @@ fn what_is_only_talked_about_proposes_nothing() {
 }
 
 #[test]
-fn what_is_not_in_the_form_is_refused_with_a_reason() {
+fn lesson_in_another_form_is_refused_with_a_reason() {
     let block = |inner: &str| format!("```forge-lesson\n{inner}\n```\n");
     for (text, wanted) in [
         (block("title:\n\nx"), "lesson 1: title is missing"),

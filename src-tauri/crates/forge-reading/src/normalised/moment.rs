@@ -61,8 +61,8 @@ pub(super) fn epoch(text: &str) -> Option<usize> {
     ends.then_some(length)
 }
 
-/// `Sun Nov 22 22:28:32 UTC 2026`, `22/Nov/2026:10:00:00 +0000`: words of a date with the name of a month, its day,
-/// and a year or a time of day.
+/// Length of a date with a month's name, such as `Sun Nov 22 22:28:32 UTC 2026` or `22/Nov/2026:10:00:00 +0000`: month,
+/// day, and a year or a time of day.
 pub(super) fn dated(text: &str) -> Option<usize> {
     let (mut end, mut at) = (0, 0);
     let (mut has_month, mut numbers, mut has_clock) = (false, 0, false);
@@ -83,13 +83,13 @@ pub(super) fn dated(text: &str) -> Option<usize> {
             break;
         };
         end = at + length;
-        let between = text.get(end..)?.bytes().take_while(|byte| matches!(byte, b' ' | b',' | b'/' | b':'));
-        at = end + between.count();
+        let separator = text.get(end..)?.bytes().take_while(|byte| matches!(byte, b' ' | b',' | b'/' | b':'));
+        at = end + separator.count();
         if at == end {
             break;
         }
     }
     let zone = text.get(end..)?.strip_prefix(" +").map(digits).filter(|count| *count == 4);
-    let is_whole = has_month && (numbers >= 2 || (numbers == 1 && has_clock)) && numbers <= 2;
-    is_whole.then(|| end + zone.map_or(0, |count| 2 + count))
+    let is_complete = has_month && (numbers >= 2 || (numbers == 1 && has_clock)) && numbers <= 2;
+    is_complete.then(|| end + zone.map_or(0, |count| 2 + count))
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum Outcome {
     /// All that the importer takes is there.
     Pass,
-    /// Something is not.
+    /// An imported name is not exported.
     Fail,
     /// It cannot be known from the texts.
     Unknown,

@@ -22,15 +22,15 @@ pub struct CommentRow {
     pub id: CommentId,
     /// The task.
     pub task_id: TaskId,
-    /// The review whose work it speaks of.
+    /// The review whose work it refers to.
     pub review_id: Option<ReviewId>,
     /// Where it comes from.
     pub source: CommentSource,
     /// Who wrote it; empty for the person.
     pub author: String,
-    /// What became of it.
+    /// Its status.
     pub status: CommentStatus,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Option<Severity>,
     /// The file.
     pub path: String,
@@ -46,11 +46,11 @@ pub struct CommentRow {
     pub at_commit: String,
     /// What was said.
     pub text: String,
-    /// Where it can be read at the host.
+    /// Its address on the code host.
     pub url: Option<String>,
     /// The host's own name for it.
     pub external_id: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
@@ -83,7 +83,7 @@ impl Comments<'_> {
 }
 
 impl CommentsMut<'_> {
-    /// Inserts a comment; one that the host named before is left as it is. Whether it was new.
+    /// Inserts a comment, unless the task has one with the same `external_id`. Returns whether it was new.
     ///
     /// # Errors
     /// When it cannot be written.

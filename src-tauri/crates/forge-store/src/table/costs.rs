@@ -35,7 +35,7 @@ pub struct CostSample {
     pub cost: Option<u64>,
     /// How many runs it took.
     pub attempts: u32,
-    /// The median of those before it.
+    /// The median of the runs before it.
     pub median: Option<f64>,
     /// Above how many medians it is an anomaly.
     pub ratio: f64,

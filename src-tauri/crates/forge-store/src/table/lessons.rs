@@ -34,11 +34,11 @@ pub struct LessonRow {
     pub task_id: Option<TaskId>,
     /// That task's number.
     pub task_number: Option<u32>,
-    /// The run that said it.
+    /// The run that wrote it.
     pub execution_id: Option<ExecutionId>,
     /// What was said.
     pub draft: LessonDraft,
-    /// What became of it.
+    /// Its status.
     pub status: LessonStatus,
     /// Of an accepted one where it is; of a proposed one where it was about to go.
     pub landing: Option<Landing>,

@@ -46,9 +46,9 @@ pub struct PullRequestRow {
     pub next_check_at: Option<Timestamp>,
     /// Looks in a row that failed.
     pub failures: u32,
-    /// Why the last look failed.
+    /// Why the last poll failed.
     pub trouble: Option<String>,
-    /// What to do about it.
+    /// Remedy.
     pub remedy: Option<String>,
     /// When it was first asked for.
     pub created_at: Timestamp,

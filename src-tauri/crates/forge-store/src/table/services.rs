@@ -30,7 +30,7 @@ pub struct ServiceEnd {
     pub state: ServiceState,
     /// Why.
     pub reason: String,
-    /// The exit code, when it ended by itself with one.
+    /// The exit code, if it exited with one.
     pub exit_code: Option<i32>,
 }
 

@@ -37,7 +37,7 @@ pub struct StepRow {
     pub params: Option<Value>,
     /// What its failure does.
     pub on_failure: Option<OnFailure>,
-    /// Whose moves it answers to.
+    /// Moves that run it.
     pub applies_to: Audience,
     /// Where it is.
     pub status: StepStatus,
@@ -45,7 +45,7 @@ pub struct StepRow {
     pub outcome: Option<StepOutcome>,
     /// Why.
     pub reason: Option<String>,
-    /// Where its output is.
+    /// Log with its output.
     pub log_id: Option<String>,
     /// Not to be run earlier.
     pub not_before: Option<Timestamp>,

@@ -67,7 +67,7 @@ pub struct TaskRow {
 }
 
 impl TaskRow {
-    /// A task that is made at `now` in a state, with nothing else known of it.
+    /// A task created at `now` in a state, with defaults for everything else.
     #[must_use]
     pub const fn new(
         id: TaskId,

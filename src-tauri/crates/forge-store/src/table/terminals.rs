@@ -27,7 +27,7 @@ pub struct TerminalRow {
 pub struct TerminalEnd {
     /// Why.
     pub reason: String,
-    /// The exit code, when it ended by itself with one.
+    /// The exit code, if it exited with one.
     pub exit_code: Option<i32>,
 }
 

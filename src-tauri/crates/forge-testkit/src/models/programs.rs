@@ -86,10 +86,10 @@ impl AgentProgram {
         path.canonicalize().with_context(|| format!("failed to find {}", path.display()))
     }
 
-    /// Gives it a home in `folder` and `server` for its model. The same folder again keeps its sessions.
+    /// Gives the program a home in `folder`, and `server` as its model server. Reusing a folder keeps its sessions.
     ///
-    /// Programs may write below `/tmp` from within their sandbox: a test of what is out of reach takes a folder
-    /// elsewhere. The path should be short, as sockets are made below it.
+    /// Programs can write below `/tmp` from within their sandbox, so a test of forbidden writes needs a folder
+    /// elsewhere. The path should be short, because sockets are created below it.
     ///
     /// # Errors
     /// When it is not installed, or its settings cannot be written.

@@ -97,7 +97,7 @@ impl Request {
         self.plays.as_ref().is_some_and(|(name, _)| name == scenario)
     }
 
-    /// All that one side said, a line between the messages.
+    /// All messages of one side, separated by line feeds.
     #[must_use]
     pub fn said_by(&self, role: Role) -> String {
         let texts: Vec<&str> =

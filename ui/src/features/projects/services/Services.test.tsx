@@ -58,7 +58,7 @@ describe("the services of a project", () => {
     await userEvent.click(screen.getByRole("combobox", { name: "Start" }));
     await userEvent.click(await screen.findByRole("option", { name: "On review" }));
     await userEvent.click(screen.getByRole("combobox", { name: "Ready when" }));
-    await userEvent.click(await screen.findByRole("option", { name: "A path answers" }));
+    await userEvent.click(await screen.findByRole("option", { name: "A path responds" }));
     await userEvent.type(field("Path"), "health");
     await userEvent.click(screen.getByRole("button", { name: "Add variable" }));
     await userEvent.type(field("Name of variable 1"), "RUST_LOG");

@@ -73,7 +73,7 @@ describe("the sandbox of a run", () => {
     const paths = ["/home/me/.npmrc", "/home/me/.ssh/id_ed25519"];
     const container = head(confined({ refused: 3, paths }));
     expect(warned(container)).toEqual([
-      "3 writes or reads refused: /home/me/.npmrc, /home/me/.ssh/id_ed25519",
+      "3 reads or writes refused: /home/me/.npmrc, /home/me/.ssh/id_ed25519",
     ]);
     expect([...container.querySelectorAll("code")].map((code) => code.textContent)).toEqual(paths);
     expect(screen.queryByRole("button")).toBeNull();
@@ -81,7 +81,7 @@ describe("the sandbox of a run", () => {
   });
 
   it("counts what was refused where no path is known", () => {
-    expect(warned(head(confined({ refused: 1 })))).toEqual(["1 write or read refused"]);
+    expect(warned(head(confined({ refused: 1 })))).toEqual(["1 read or write refused"]);
   });
 
   it("folds a long list of paths, and keeps it unfolded when the row is drawn again", async () => {

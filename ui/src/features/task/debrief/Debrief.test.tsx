@@ -39,7 +39,7 @@ describe("what a task left behind", () => {
   it("is the note in its agent's words, with who said it and whether there was more", async () => {
     const { container } = await opened({ note: sampleNote({ is_cut: true, agent_id: "gone" }) });
     const note = screen.getByRole("region", { name: "Task note" });
-    expect(note.textContent).toContain("By A removed agent,");
+    expect(note.textContent).toContain("By A deleted agent,");
     expect(await within(note).findByText("rename")).toBeTruthy();
     expect(within(note).getByText("The note was cut at 500 words.")).toBeTruthy();
     expect(await violations(container)).toEqual([]);

@@ -29,7 +29,7 @@ it("is the task's own, and is left to agent and project again", async () => {
   const { host, container, text } = await details(4);
   expect(text()).toBe("Runs onCustomgpu");
   const dialog = await edit();
-  await within(dialog).findByText("gpu-box fits, but has no free run.");
+  await within(dialog).findByText("gpu-box fits, but has no free slot.");
   expect(await violationsIn(container)).toEqual([]);
   await userEvent.click(within(dialog).getByRole("combobox", { name: "Runs on" }));
   await userEvent.click(await screen.findByRole("option", { name: "Agent or project setting" }));
@@ -66,19 +66,19 @@ it("says that a task stays where its worktree is, and what is wrong with labels 
 });
 
 it("says where it would run and why, machine by machine", async () => {
-  const reason = "waits for gpu-box: runs as many agents as it may";
+  const reason = "waits for gpu-box: is at its limit of runs";
   const machines = [
-    { machine_id: "m1", name: "gpu-box", fits: false, reason: "runs as many agents as it may" },
+    { machine_id: "m1", name: "gpu-box", fits: false, reason: "is at its limit of runs" },
     { machine_id: "m2", name: "attic", fits: false, reason: "lacks the label gpu" },
   ];
   const placed = { task_id: "t4", verdict: "waits" as const, machine_id: null, machine: null };
   const { container } = await details(4, (host) =>
     host.answer("task_placement_get", { ...placed, reason, waiting: null, machines }),
   );
-  await screen.findByText("Waits for gpu-box: runs as many agents as it may.");
+  await screen.findByText("Waits for gpu-box: is at its limit of runs.");
   const list = await screen.findByRole("list", { name: "Machines" });
   expect([...list.children].map((line) => line.textContent)).toEqual([
-    "gpu-box: runs as many agents as it may",
+    "gpu-box: is at its limit of runs",
     "attic: lacks the label gpu",
   ]);
   expect(await violationsIn(container)).toEqual([]);

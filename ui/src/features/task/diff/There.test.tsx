@@ -61,7 +61,7 @@ const pass = (ms: number) => act(() => vi.advanceTimersByTimeAsync(ms));
 describe("changes on another machine", () => {
   it("are read again while they are shown, and the file with them when it is another one", async () => {
     const { sent, tell, container } = open(seen());
-    expect(await screen.findByText(/Work on box goes on/)).toBeTruthy();
+    expect(await screen.findByText(/Work continues on box/)).toBeTruthy();
     await within(await screen.findByRole("region", { name: "a.ts" })).findByText("s1");
     expect(await violations(container)).toEqual([]);
     const files = sent("task_diff_file").length;
@@ -77,7 +77,7 @@ describe("changes on another machine", () => {
     const over = sent("task_diff").length;
     await pass(5 * everyMs);
     expect(sent("task_diff")).toHaveLength(over);
-    expect(screen.queryByText(/Work on box/)).toBeNull();
+    expect(screen.queryByText(/Work continues/)).toBeNull();
   });
 
   it("say since when they are so while the machine does not answer", async () => {

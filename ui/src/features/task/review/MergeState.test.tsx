@@ -72,7 +72,7 @@ describe("the merge", () => {
       { project_merge_queue: () => page([sampleQueueEntry({ task_id: "t1", number: 42 })]) },
     );
     const merge = await screen.findByRole("region", { name: "Merge" });
-    expect(await within(merge).findByText("Next to be merged into main.")).toBeTruthy();
+    expect(await within(merge).findByText("Next in the merge queue for main.")).toBeTruthy();
     const files = within(merge).getByRole("list", { name: "Conflicting local files" });
     expect(within(files).getByText("src/settings.rs")).toBeTruthy();
   });

@@ -198,7 +198,7 @@ describe("an attempt", () => {
       ],
     );
     const audit = await screen.findByRole("group", {
-      name: "Reviewer A removed agent",
+      name: "Reviewer A deleted agent",
     });
     expect(within(audit).getByText("No verdict")).toBeTruthy();
     expect(within(audit).getByText(/says nothing about the quality of the work/)).toBeTruthy();

@@ -99,7 +99,7 @@ describe("the services of a task", () => {
     (await screen.findByRole("button", { name: "Run" })).focus();
     await user.keyboard("{Enter}");
     const popup = await screen.findByRole("dialog", { name: "No services" });
-    expect(within(popup).getByText(/This project names no services/)).toBeTruthy();
+    expect(within(popup).getByText(/This project has no services/)).toBeTruthy();
     const setUp = within(popup).getByRole("button", { name: "Set up services" });
     await waitFor(() => expect(document.activeElement).toBe(setUp));
     await user.keyboard("{Enter}");

@@ -120,7 +120,7 @@ describe("the terminals of a task", () => {
     const answers = { terminal_list: () => ({ items: [], next_cursor: null }) };
     const { user } = show({ task: someTask({ workspace }) }, answers);
     await user.click(await screen.findByRole("tab", { name: "Terminal" }));
-    await screen.findByText(/only where the worktree is on this computer/);
+    await screen.findByText(/only in worktrees on this computer/);
     expect(screen.queryByRole("button", { name: "New terminal" })).toBeNull();
   });
 

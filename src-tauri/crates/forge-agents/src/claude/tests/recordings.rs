@@ -1,4 +1,4 @@
-//! What the program was seen to print.
+//! Recorded output of the program.
 #![expect(non_upper_case_globals, reason = "named as their files are")]
 
 macro_rules! recorded {

@@ -3,7 +3,7 @@
 use super::*;
 
 impl CodexDialogue {
-    /// A request of the server. False when nobody serves it.
+    /// Handles a request of the server. Returns false if there is no handler for it.
     pub(super) fn requested(
         &mut self,
         rpc: &Value,
@@ -21,17 +21,17 @@ impl CodexDialogue {
             cx.send(&wire::not_served(rpc, method));
             return false;
         };
-        let why = if self.stopping {
+        let decline_reason = if self.stopping {
             Some("The run is being stopped.")
         } else if self.asks_nobody() {
-            Some("This mode asks no user.")
+            Some("This mode does not ask the user.")
         } else {
             form.unaskable
         };
-        match why {
-            Some(why) => {
+        match decline_reason {
+            Some(reason) => {
                 if let Some(ask) = form.open() {
-                    cx.decline(ask.clone(), why);
+                    cx.decline(ask.clone(), reason);
                 }
                 cx.send(&wire::answer(&form.rpc, &form.declined));
             }

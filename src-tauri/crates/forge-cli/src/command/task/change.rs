@@ -111,11 +111,11 @@ pub(super) async fn message(
     let last = runs.items.into_iter().next_back().ok_or_else(|| match &task.raced {
         Some(race) if !race.status.is_over() => CliError::Conflict {
             message: format!("#{} is raced, and a message goes to no entry", task.number),
-            hint: "Send it once there is a winner; `forge race show` shows how the race stands.",
+            hint: "Send it once there is a winner; `forge race show` shows its state.",
         },
         _ => CliError::NotFound {
             message: format!("#{} has no runs", task.number),
-            hint: "Start the task with `forge task start`; its description is what the agent is told.",
+            hint: "Start the task with `forge task start`; the agent gets its description.",
         },
     })?;
     let runs_now = task.live.is_some();
@@ -175,7 +175,7 @@ pub(super) async fn moves(at: &At, task: &TaskRef) -> Result<Answer, CliError> {
     };
     let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
     let text = match rows.as_slice() {
-        [] => "The task was not moved yet.".to_owned(),
+        [] => "The task has not been moved yet.".to_owned(),
         rows => table(&["AT", "FROM", "TO", "BY", "WHO", "WHY"], rows),
     };
     Ok(Answer::new(page.json, text))

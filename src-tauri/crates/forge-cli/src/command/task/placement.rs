@@ -53,12 +53,12 @@ mod tests {
     fn reason_comes_first_and_then_each_machine() {
         let placed: TaskPlacement = serde_json::from_value(json!({
             "task_id": "t", "verdict": "waits", "machine_id": null, "machine": null, "waiting": null,
-            "reason": "waits for box: runs as many agents as it may",
-            "machines": [{ "machine_id": "m", "name": "box", "fits": false, "reason": "runs as many agents as it may" }],
+            "reason": "waits for box: is at its limit of runs",
+            "machines": [{ "machine_id": "m", "name": "box", "fits": false, "reason": "is at its limit of runs" }],
         }))
         .unwrap();
         let lines: Vec<String> = told(7, &placed).lines().map(str::to_owned).collect();
-        assert_eq!(lines[0], "#7 waits: waits for box: runs as many agents as it may");
+        assert_eq!(lines[0], "#7 waits: waits for box: is at its limit of runs");
         assert!(lines[3].starts_with("box"), "{lines:?}");
         let rests = TaskPlacement { verdict: PlacementVerdict::Rests, machines: Vec::new(), ..placed };
         assert_eq!(told(7, &rests).lines().count(), 1);

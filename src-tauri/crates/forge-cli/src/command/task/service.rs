@@ -78,7 +78,7 @@ async fn latest(
     });
     found.ok_or_else(|| CliError::Conflict {
         message: format!("the service `{}` was started again meanwhile", started.name),
-        hint: "See how it is with `forge task services`.",
+        hint: "Check its state with `forge task services`.",
     })
 }
 
@@ -125,7 +125,7 @@ pub(super) async fn list(at: &At, task: &TaskRef) -> Result<Answer, CliError> {
 
 fn shown(page: &Reply<Page<TaskService>>) -> String {
     if page.items.is_empty() {
-        return "The project names no services. Add one with `forge project set services=JSON`.".to_owned();
+        return "The project has no services. Add one with `forge project set services=JSON`.".to_owned();
     }
     let rows: Vec<Vec<String>> = page.items.iter().map(row).collect();
     table(&["SERVICE", "STATE", "ADDRESS", "WHY", "COMMAND"], &rows)

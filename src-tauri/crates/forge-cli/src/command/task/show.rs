@@ -254,7 +254,7 @@ pub(super) fn sandbox(run: &Execution) -> Option<String> {
     };
     lines.extend(state.map(str::to_owned));
     if report.refused > 0 {
-        let count = counted(u64::from(report.refused), "write or read", "writes or reads");
+        let count = counted(u64::from(report.refused), "read or write", "reads or writes");
         let paths =
             if report.paths.is_empty() { String::new() } else { format!(": {}", report.paths.join(", ")) };
         lines.push(format!("Sandbox: {count} refused in the last run{paths}"));
@@ -288,7 +288,7 @@ mod tests {
         };
         assert_eq!(report("enforced", 0, &[]), None);
         assert_eq!(report("missing", 0, &[]).as_deref(), Some("Sandbox: none. This kernel has no Landlock."));
-        let told = "Sandbox: 2 writes or reads refused in the last run: ~/.bashrc\n\
+        let told = "Sandbox: 2 reads or writes refused in the last run: ~/.bashrc\n\
                     Sandbox: changes to other branches are kept as refs/forge/sandbox/t/heads/x";
         assert_eq!(report("enforced", 2, &["refs/forge/sandbox/t/heads/x"]).as_deref(), Some(told));
     }

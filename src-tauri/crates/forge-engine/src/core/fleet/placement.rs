@@ -76,9 +76,9 @@ pub fn waiting(required: &[String], candidates: &[Candidate], wait: WaitFor) -> 
         (_, [only]) => format!("waits for {}: {}", only.machine.name, only.told(wait)),
         (_, several) => {
             let why = match wait {
-                WaitFor::NoMachine | WaitFor::Draining => "are draining, so nothing new starts there",
-                WaitFor::Full => "run as many agents as they may",
-                WaitFor::Spent => "have run today what they may",
+                WaitFor::NoMachine | WaitFor::Draining => "are draining, so no new runs start there",
+                WaitFor::Full => "are at their limit of runs",
+                WaitFor::Spent => "have reached their daily quota",
                 WaitFor::Unreachable => "not reachable",
             };
             format!("waits for {}: {why}", named(several))
@@ -164,7 +164,7 @@ impl Candidate {
         }
     }
 
-    /// Whether it has run today what it may.
+    /// Whether it has reached its daily quota.
     pub(crate) fn is_spent(&self) -> bool {
         let quota = &self.machine.quota;
         quota.runs_per_day.is_some_and(|most| self.today.runs >= most)
@@ -176,13 +176,13 @@ impl Candidate {
         let runs = self.machine.quota.runs_per_day.filter(|most| self.today.runs >= *most);
         match (runs, self.machine.quota.micro_usd_per_day) {
             (Some(most), _) => {
-                format!("has had {} today, as many as it may", counted(most.into(), "run", "runs"))
+                format!("has had {} today, its maximum", counted(most.into(), "run", "runs"))
             }
             (None, Some(most)) => {
                 let cost = dollars(self.today.micro_usd);
                 format!("its runs have cost {cost} today, of at most {}", dollars(most))
             }
-            (None, None) => "has run today what it may".to_owned(),
+            (None, None) => "has reached its daily quota".to_owned(),
         }
     }
 
@@ -190,9 +190,9 @@ impl Candidate {
     pub(crate) fn told(&self, obstacle: WaitFor) -> String {
         match obstacle {
             WaitFor::NoMachine => "lacks the labels".to_owned(),
-            WaitFor::Draining => "is draining, so nothing new starts there".to_owned(),
-            WaitFor::Full => "runs as many agents as it may".to_owned(),
-            WaitFor::Spent => "has run today what it may".to_owned(),
+            WaitFor::Draining => "is draining, so no new runs start there".to_owned(),
+            WaitFor::Full => "is at its limit of runs".to_owned(),
+            WaitFor::Spent => "has reached its daily quota".to_owned(),
             WaitFor::Unreachable => match (self.machine.kind, &self.machine.contact_error) {
                 // There is no way to it that could be cut: something is wrong.
                 (MachineKind::Container | MachineKind::Slurm | MachineKind::Kubernetes, Some(fault)) => {

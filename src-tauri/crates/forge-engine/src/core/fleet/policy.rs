@@ -93,7 +93,7 @@ pub(crate) struct Waiter {
     pub project: ProjectId,
     pub agent: AgentId,
     pub rank: Rank,
-    /// Since when it waits.
+    /// Start of the wait.
     pub since: Timestamp,
     pub is_held: bool,
     /// Whether something must be done before it.

@@ -31,7 +31,7 @@ pub(crate) async fn placement(world: &World, id: &TaskId) -> Result<TaskPlacemen
         let place = place_name(&machine);
         let reason = match runs {
             true => format!("an agent is at work on {place}"),
-            false => format!("it has its place on {place}; what comes before its run is under way"),
+            false => format!("it has its slot on {place}; the steps before its run are in progress"),
         };
         return Ok(TaskPlacement {
             machine_id: slot.machine_id,
@@ -88,7 +88,7 @@ async fn in_queue(
         }
         // Its steps are under way, and the next one is no agent's.
         let Some(waiting) = task.waiting.clone() else {
-            return rests(format!("Forge is at work on it in {name}: no agent is asked for now"));
+            return rests(format!("Forge is working on it in {name}: no agent is needed now"));
         };
         let placement = told(id, PlacementVerdict::Waits, waiting.message.clone());
         return Ok(Err(Box::new(TaskPlacement { waiting: Some(waiting), ..placement })));

@@ -137,7 +137,7 @@ async fn slurm(world: &World, machine: &Machine) -> Result<Slurm> {
 async fn login_node(world: &World, name: &str) -> Result<Machine> {
     let found = world.store().read().await?.machines().by_name(name).await?;
     let found = found.filter(|found| found.kind == MachineKind::Ssh);
-    found.ok_or_else(|| EngineError::invalid("slurm.via", format!("there is no machine of ssh named {name}")))
+    found.ok_or_else(|| EngineError::invalid("slurm.via", format!("there is no SSH machine named {name}")))
 }
 
 /// The keeper in what a job left, for whoever clears up: nobody else asks it.

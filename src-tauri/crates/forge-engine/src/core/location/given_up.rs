@@ -19,7 +19,7 @@ pub(crate) fn token(world: &World, task: &TaskId) -> CancellationToken {
     locked(&world.part::<GivenUp>().0).entry(task.clone()).or_default().clone()
 }
 
-/// Has nobody wait for the task's machine any more. The next one that it comes to is waited for again.
+/// Cancels all waiting for the task's machine. The next machine that the task gets is waited for again.
 pub(crate) fn give_up(world: &World, task: &TaskId) {
     if let Some(token) = locked(&world.part::<GivenUp>().0).remove(task) {
         token.cancel();

@@ -12,7 +12,7 @@ pub(crate) struct KeeperId {
 }
 
 impl KeeperId {
-    /// That of a task on a machine.
+    /// The id of the keeper that a task on this machine uses.
     pub(crate) fn of(machine: &Machine, task: &TaskId) -> Self {
         let task = machine.kind.is_of_tasks().then(|| task.clone());
         Self { machine: machine.id.clone(), task }

@@ -44,7 +44,7 @@ pub(crate) async fn keep_and_remove(world: &World, asked: &Asked, task: &str, pr
         core::private_data::make(&folder).map_err(EngineError::io("make a folder for a worktree"))?;
         let copy = repo.copy_in(&folder).await?;
         far.fetch_copy(&copy, repo.newest_tips().await?).await.map_err(EngineError::Transfer)?;
-        let message = "What a task's machine had when the task was not there any more";
+        let message = "Files left on a task's machine after the task had moved on";
         let prefix = core::context::backup_prefix_of(&task_id);
         let kept = repo.keep_copy(&copy, &prefix, message).await?;
         tracing::info!(task, kept, "fetched what a machine had of a task");

@@ -425,7 +425,7 @@ async fn race_begins_while_the_agent_of_its_task_is_busy() {
 }
 
 #[tokio::test]
-async fn preview_tells_what_the_pass_does_with_a_task() {
+async fn preview_returns_the_decision_of_the_pass() {
     let rows = Rows::new(Work::Nothing).await;
     rows.change_project(|row| {
         let limits = json!({ "task_micro_usd": 5 });
@@ -451,7 +451,7 @@ async fn preview_tells_what_the_pass_does_with_a_task() {
     let (starts, waits, rests) = (PlacementVerdict::Starts, PlacementVerdict::Waits, PlacementVerdict::Rests);
     for (id, verdict, reason) in [
         ("free", starts, "would run on this computer"),
-        ("checked", rests, "Forge is at work on it"),
+        ("checked", rests, "Forge is working on it"),
         ("locked", waits, "ada changes its files"),
         ("gone", rests, "no agent starts on a task in"),
         ("after", rests, "which it depends on, was cancelled"),

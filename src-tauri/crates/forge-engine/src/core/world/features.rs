@@ -371,7 +371,7 @@ pub(crate) async fn stop_at_work(world: &World, task: &TaskId) -> bool {
     stopped
 }
 
-/// Tells features that nothing more is tried by itself for a task.
+/// Tells features that Forge makes no more automatic attempts for a task.
 pub(crate) async fn given_up(
     world: &World,
     tx: &mut Tx,

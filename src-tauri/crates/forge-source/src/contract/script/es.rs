@@ -182,7 +182,7 @@ impl Reader<'_, '_, '_> {
             Statement::ExportDefaultDeclaration(export) => {
                 let form = match &export.declaration {
                     ExportDefaultDeclarationKind::TSInterfaceDeclaration(_) => Form::Type,
-                    // Any value may be a default, a global one, too.
+                    // Any value may be the default export, even a global one.
                     ExportDefaultDeclarationKind::Identifier(name) => {
                         self.form_of(&name.name).unwrap_or(Form::Value)
                     }

@@ -44,7 +44,7 @@ pub struct QueuedTask {
     pub is_entry: bool,
     /// The task that it is of.
     pub parent_id: Option<TaskId>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it entered its state.
     pub status_since: Timestamp,

@@ -280,7 +280,7 @@ impl History {
             }
             (10, _, Some(task)) => {
                 let held = self.rng.one_in(2);
-                // A closed task cannot be held, which is no matter here.
+                // A closed task cannot be held; the refusal is ignored here.
                 let _ = set_held(&self.world, &task, None, held).await;
             }
             (11, ..) if self.made + 1 < TASKS => self.race().await,
@@ -306,7 +306,7 @@ impl History {
             (21 | 22, _, Some(task)) => {
                 let agent = AgentId(format!("a{}", self.rng.next(AGENTS)));
                 let holder = RoleHolder { kind: HolderKind::Agent, id: Some(agent) };
-                // While its agent runs it is refused, which is no matter here.
+                // Refused while its agent runs; that is ignored here.
                 let _ = assign(&self.world, &task, None, "coder", Some(holder)).await;
             }
             (_, _, Some(task)) => self.claim(&task).await,

@@ -202,25 +202,22 @@ fn waits_name_the_machines_or_the_labels() {
         told(&["far"]),
         expect(WaitReason::MachineUnreachable, "waits for cut: not reachable since 1970-01-01 00:00 UTC")
     );
-    assert_eq!(
-        told(&["busy"]),
-        expect(WaitReason::MachineBusy, "waits for busy: runs as many agents as it may")
-    );
+    assert_eq!(told(&["busy"]), expect(WaitReason::MachineBusy, "waits for busy: is at its limit of runs"));
     assert_eq!(
         told(&["small"]),
-        expect(WaitReason::MachineBusy, "waits for busy, full: run as many agents as they may")
+        expect(WaitReason::MachineBusy, "waits for busy, full: are at their limit of runs")
     );
     assert_eq!(
         told(&["old"]),
-        expect(WaitReason::NoMachine, "waits for old: is draining, so nothing new starts there")
+        expect(WaitReason::NoMachine, "waits for old: is draining, so no new runs start there")
     );
     assert_eq!(
         told(&["tired"]),
-        expect(WaitReason::MachineQuota, "waits for tired: has run today what it may")
+        expect(WaitReason::MachineQuota, "waits for tired: has reached its daily quota")
     );
     assert_eq!(
         told(&["dear"]),
-        expect(WaitReason::MachineQuota, "waits for dear: has run today what it may")
+        expect(WaitReason::MachineQuota, "waits for dear: has reached its daily quota")
     );
     assert_eq!(told(&["tpu"]), expect(WaitReason::NoMachine, "no machine has the label tpu"));
     assert_eq!(
@@ -238,7 +235,7 @@ fn fitness_of_a_machine_is_told_with_what_it_lacks_or_what_is_at_work() {
     assert_eq!(told(&["arm", "gpu", "big"], &idle), (false, "lacks the labels arm, big".to_owned()));
     assert_eq!(
         told(&["gpu"], &draining(idle)),
-        (false, "is draining, so nothing new starts there".to_owned())
+        (false, "is draining, so no new runs start there".to_owned())
     );
 }
 
@@ -246,5 +243,5 @@ fn fitness_of_a_machine_is_told_with_what_it_lacks_or_what_is_at_work() {
 fn sentence_names_a_few_machines_and_counts_the_rest() {
     let all: Vec<Candidate> = (1..=8).map(|n| machine(&format!("m{n}"), &["gpu"], 1, Some(1))).collect();
     let told = waiting(&labels(&["gpu"]), &all, WaitFor::Full);
-    assert_eq!(told.message, "waits for m1, m2, m3, m4, m5 and 3 more: run as many agents as they may");
+    assert_eq!(told.message, "waits for m1, m2, m3, m4, m5 and 3 more: are at their limit of runs");
 }
