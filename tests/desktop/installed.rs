@@ -17,22 +17,22 @@ const AGENT: &str = r#"{"name":"patient","adapter":"shell","config":{"command":"
     "echo $$ >>started; while [ ! -e /srv/go ]; do sleep 0.1; done; echo changed >README.md"]}}"#;
 
 /// A repository and a project of it, whose task the agent has begun.
-const BEGIN: &str = "export FORGE_DATA_DIR=/root/data
+const BEGIN: &str = "export FORGE_DATA_DIR=/srv/data
     git init --quiet --initial-branch main /srv/repository; cd /srv/repository
     git config --global user.name Tester; git config --global user.email tester@localhost
     echo new >README.md; git add .; git commit --quiet --message first
-    forge serve --background --json >/root/engine.json
+    forge serve --background --json >/srv/engine.json
     forge project add --name sample .
     forge api agent_create \"$AGENT\"
     forge task create --agent patient 'Outlive an upgrade'
     forge task start 1";
 
 /// What there is of a task's work: `started` of its worktree.
-const STARTED: &str = "find /root/data -name started -size +0 -exec cat {} +";
+const STARTED: &str = "find /srv/data -name started -size +0 -exec cat {} +";
 
 /// The older engine is asked to end; the newer one goes on, and then the agent may.
-const RESTART: &str = r#"export FORGE_DATA_DIR=/root/data
-    engine=$(sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' /root/engine.json)
+const RESTART: &str = r#"export FORGE_DATA_DIR=/srv/data
+    engine=$(sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' /srv/engine.json)
     kill "$engine"; while kill -0 "$engine" 2>/dev/null; do sleep 0.05; done
     forge serve --background
     touch /srv/go"#;
@@ -72,7 +72,7 @@ async fn package_is_installed_upgraded_under_a_running_agent_and_removed_without
         .run("test ! -e /usr/bin/forge && test ! -e /usr/bin/forge-keeper && test ! -e /usr/lib/forge")
         .await?;
     system
-        .run("test -s /root/data/forge.db && git -C /srv/repository rev-parse --verify --quiet main")
+        .run("test -s /srv/data/forge.db && git -C /srv/repository rev-parse --verify --quiet main")
         .await?;
     Ok(())
 }
@@ -120,13 +120,13 @@ async fn finish(system: &CleanRoot, pid: &str) -> Result<()> {
     system.run(&format!("test -d /proc/{pid}")).await.context("the agent goes on over an upgrade")?;
     system.run(RESTART).await?;
     let review = patience::until_within(STEP, "the review", async || {
-        let task = system.run("FORGE_DATA_DIR=/root/data forge --json task show 1").await?;
+        let task = system.run("FORGE_DATA_DIR=/srv/data forge --json task show 1").await?;
         let task: Value = serde_json::from_str(&task).with_context(|| task.clone())?;
         Ok(Some(task).filter(|task| task.to_string().contains("review")))
     });
     review.await?;
     assert_eq!(system.run(STARTED).await?.trim(), pid, "it was started once");
-    let diff = system.run("FORGE_DATA_DIR=/root/data forge task diff 1").await?;
+    let diff = system.run("FORGE_DATA_DIR=/srv/data forge task diff 1").await?;
     ensure!(diff.contains("+changed"), "{diff}");
     Ok(())
 }

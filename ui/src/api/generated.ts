@@ -1612,6 +1612,12 @@ export type Dependency = {
 	depends_on: TaskId,
 };
 
+/**  What helps somebody else to find a fault in this Forge. */
+export type Diagnostics = {
+	/**  The text, in Markdown. Read it before you send it. */
+	text: string,
+};
+
 /**  One row of a diff. */
 export type DiffLine = {
 	/**  Side. */
@@ -6087,6 +6093,8 @@ export interface Operations {
   meta: { input: Empty; output: Meta };
   /** Checks this computer for problems. */
   doctor: { input: Empty; output: Doctor };
+  /** Collects what helps to find a fault, without secrets, titles, prompts and diffs. */
+  diagnostics: { input: Empty; output: Diagnostics };
   /** Creates a sample repository with a project, an agent and tasks. */
   demo_create: { input: Empty; output: Project };
   /** How other programs reach this Forge, with the configuration for each of them. */
@@ -6449,6 +6457,7 @@ export interface Operations {
 export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op]["input"]) => readonly string[] } = {
   meta: () => ["meta"],
   doctor: () => ["agents", "projects"],
+  diagnostics: () => ["agents", "projects"],
   doors_get: () => ["meta"],
   settings_get: () => ["settings"],
   project_list: () => ["projects"],
