@@ -1,8 +1,5 @@
 /** A table as a file that the person keeps where they want. */
-import { useState } from "react";
-import { ApiError, errorText } from "#ui/api/error.ts";
-import { showToast } from "#ui/components/Toast.tsx";
-import { usePlatform } from "#ui/platform/PlatformContext.tsx";
+import { useSavedText } from "./useSavedText.ts";
 
 export interface CsvPage {
   readonly text: string;
@@ -16,12 +13,7 @@ export interface Csv {
   readonly notSaved: string;
 }
 
-export function useCsv({ name, page, saved, notSaved }: Csv): {
-  readonly busy: boolean;
-  readonly save: () => void;
-} {
-  const platform = usePlatform();
-  const [busy, setBusy] = useState(false);
+export function useCsv({ page, ...file }: Csv): ReturnType<typeof useSavedText> {
   const read = async (): Promise<string> => {
     const parts: string[] = [];
     let cursor: string | null = null;
@@ -32,17 +24,5 @@ export function useCsv({ name, page, saved, notSaved }: Csv): {
     } while (cursor !== null);
     return parts.join("");
   };
-  const write = async () => {
-    const place = await platform.saveText(name, await read());
-    if (place !== null) showToast({ tone: "success", title: saved, detail: place });
-  };
-  const save = () => {
-    setBusy(true);
-    write()
-      .catch((thrown: unknown) =>
-        showToast({ tone: "danger", title: notSaved, detail: errorText(ApiError.from(thrown)) }),
-      )
-      .finally(() => setBusy(false));
-  };
-  return { busy, save };
+  return useSavedText({ ...file, read });
 }

@@ -24,6 +24,7 @@ import { boardAnswers, sampleProjects, sampleTasksOf } from "./sampleBoard.ts";
 import { costAnswers } from "./sampleCosts.ts";
 import { diffAnswers, manyAnswers } from "./sampleDiff.ts";
 import { fixAnswers } from "./sampleFixes.ts";
+import { healthAnswers } from "./sampleHealth.ts";
 import { knowledgeAnswers } from "./sampleKnowledge.ts";
 import { loopAnswers } from "./sampleLoop.ts";
 import { machineAnswers } from "./sampleMachines.ts";
@@ -66,6 +67,7 @@ function readsOf(sample: string | null, tasks: readonly Task[]): Handlers {
       git_version: "2.50.0",
     }),
     ...boardAnswers(sample, projects, tasks),
+    ...healthAnswers(),
     ...processAnswers(),
     ...costAnswers(runsWithCosts[sample ?? ""] ?? 0),
     ...scoreAnswers(sample),

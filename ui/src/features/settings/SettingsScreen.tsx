@@ -5,6 +5,7 @@ import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { AgentsWithoutForge } from "./AgentsWithoutForge.tsx";
 import { ApiAccess } from "./ApiAccess.tsx";
 import { Appearance } from "./Appearance.tsx";
+import { Health } from "./Health.tsx";
 import { Row, Section } from "./Section.tsx";
 import { Storage } from "./Storage.tsx";
 import styles from "./SettingsScreen.module.css";
@@ -27,6 +28,7 @@ export default function SettingsScreen() {
         <Row label={t("settings.version")}>
           <code data-selectable>{version}</code>
         </Row>
+        <Health />
       </Section>
     </Screen>
   );
