@@ -18,10 +18,10 @@ use crate::{
     fixture::{ProjectFixture, go, reach, read, text},
 };
 
-const PROGRAM: AgentProgram = AgentProgram::Claude;
+pub const PROGRAM: AgentProgram = AgentProgram::Claude;
 
 /// Installs a program on the path with the environment that leads it to the model server.
-fn install(seat: &Seat, folder: &Path) -> Result<()> {
+pub fn install(seat: &Seat, folder: &Path) -> Result<()> {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin)?;
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));

@@ -11,6 +11,7 @@ mod inner_loop;
 mod installed;
 mod notifications;
 mod opening;
+mod own_repository;
 mod process;
 mod remote;
 mod review;

@@ -12,13 +12,15 @@ use crate::{
 const MOST_STOPS: usize = 80;
 
 /// Selectors of the roles; [`NAMED`] computes the accessible names.
-const ROLES: [(&str, &str); 6] = [
+const ROLES: [(&str, &str); 8] = [
     ("button", "button, [role=button]"),
     ("tab", "[role=tab]"),
     ("radio", "[role=radio]"),
     ("dialog", "[role=dialog], [role=alertdialog]"),
     ("listitem", "li, [role=listitem]"),
     ("status", "[role=status]"),
+    ("checkbox", "input[type=checkbox], [role=checkbox]"),
+    ("textbox", "input:not([type]), input[type=text], textarea"),
 ];
 
 /// The visible elements that match a selector and whose name contains a text, exact matches first.
@@ -27,9 +29,14 @@ const NAMED: &str = r#"
     const textOf = (element) => (element.textContent ?? "").replace(/\s+/g, " ").trim();
     const nameOf = (element) => {
         const labels = (element.getAttribute("aria-labelledby") ?? "").split(/\s+/).filter(Boolean);
+        const own = element.id
+            ? [...document.querySelectorAll(`label[for="${CSS.escape(element.id)}"]`)]
+            : [];
         return element.getAttribute("aria-label")
             ?? (labels.length > 0
                 ? labels.map((id) => textOf(document.getElementById(id) ?? element)).join(" ")
+                : own.length > 0
+                ? own.map(textOf).join(" ")
                 : textOf(element));
     };
     const found = [...document.querySelectorAll(selector)]

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -19,6 +19,18 @@ const PROGRAM: &str = "forge-desktop";
 
 /// Pictures for people, not in git.
 const ARTEFACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/desktop/artefacts");
+
+/// Has the page remember what it logs as an error, what it throws, and what its content security policy refuses. What was
+/// refused before is told, too.
+const WATCH: &str = "
+    const problems = (window.__problems ??= []);
+    const keep = (kind, what) => problems.push(`${kind}: ${what}`);
+    const log = console.error;
+    console.error = (...words) => { keep('console', words.map(String).join(' ')); log(...words); };
+    addEventListener('error', (event) => keep('error', event.message));
+    addEventListener('unhandledrejection', (event) => keep('rejection', event.reason));
+    const tell = ({ body }) => keep('policy', `${body.effectiveDirective} refused ${body.blockedURL}`);
+    new ReportingObserver((reports) => reports.forEach(tell), { types: ['csp-violation'], buffered: true }).observe();";
 
 /// The window with its screen. Dropping it ends everything.
 pub struct Window {
@@ -117,13 +129,15 @@ impl Window {
     /// Ends the test: closes the window, and keeps a picture of the page when the test failed.
     ///
     /// # Errors
-    /// The test's own, else when the window cannot be closed.
+    /// The test's own, else when the page logged or threw an error or broke its policy, or cannot be closed.
     pub async fn end(self, name: &str, outcome: Result<()>) -> Result<()> {
         if outcome.is_err() {
             // What went wrong in the test matters more than a picture that cannot be taken.
             self.keep_picture(&format!("{name}-failed")).await.ok();
         }
         outcome?;
+        let problems = self.page.execute("return window.__problems ?? []", &[]).await?;
+        ensure!(problems.as_array().is_some_and(Vec::is_empty), "the page had problems: {problems:#}");
         self.page.close().await
     }
 
@@ -185,6 +199,9 @@ async fn drive_by(
     let opened = Session::open(&format!("http://127.0.0.1:{port}"), &binary, arguments).await;
     let log = || fs::read_to_string(logs.join("driver.log")).unwrap_or_default();
     let page = opened.with_context(|| format!("failed to open the window; it said: {}", log()))?;
+    const IS_THERE: &str = "return document.readyState === 'complete' && location.protocol !== 'about:'";
+    until("the page", async || Ok((page.execute(IS_THERE, &[]).await? == true).then_some(()))).await?;
+    page.execute(WATCH, &[]).await?;
     Ok((driver, page))
 }
 
