@@ -23,7 +23,7 @@ use crate::children;
 /// The search path of programs there.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Mounts what programs need, then does nothing for as long as the test lives.
+/// Mounts what programs need; then, as the first process of a system must, waits for processes whose parents have ended.
 const FIRST: &str = r#"set -e
 root=$1; shift
 mount --rbind /dev "$root/dev"
@@ -31,7 +31,7 @@ mount -t proc proc "$root/proc"
 mount --bind "$0" "$root/var/cache/apt/archives"
 for folder; do mkdir -p "$root$folder"; mount --bind "$folder" "$root$folder"; done
 echo ready
-exec sleep infinity"#;
+while :; do sleep 3600 & wait; done"#;
 
 /// The system. Dropping it ends what runs there.
 pub struct CleanRoot {
