@@ -18,7 +18,7 @@ use crate::{
 };
 
 const TITLE: &str = "Say goodbye";
-const CHECK: &str = "npm test";
+const CHECK: &str = "npm run test";
 
 /// The files of the repository. Its check passes only once the work is done.
 const FILES: [(&str, &str); 2] = [

@@ -126,6 +126,8 @@ async fn shell_is_typed_to_resized_and_goes_on_with_the_next_engine() {
     next.screen.shows(&shown).await;
     // Ctrl+C reaches the program in the foreground and not the shell.
     next.types("\x03").await;
+    // A shell that is interrupted forgets what was typed before its prompt.
+    next.screen.shows("^C\r\n> ").await;
     next.types("echo back; exit 3\n").await;
     next.screen.shows("back\r\n").await;
     let finished = next.followed.await.unwrap().unwrap();

@@ -379,7 +379,7 @@ mod tests {
             (json!({ "kind": "slurm" }), "slurm"),
             (json!({ "slurm": {} }), "ssh"),
             (json!({ "kind": "slurm", "ssh": null, "slurm": { "cpus": 0 } }), "slurm.cpus"),
-            (json!({ "kind": "kubernetes" }), "kubernetes"),
+            (json!({ "kind": "kubernetes", "root": "/forge" }), "kubernetes"),
             (
                 json!({ "kind": "kubernetes", "ssh": null, "root": "/forge",
                     "kubernetes": { "namespace": "A", "image": "a" } }),

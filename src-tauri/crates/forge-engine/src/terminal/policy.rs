@@ -88,8 +88,8 @@ mod tests {
         let running = [(of(1), runs(Ok(Some(program))).unwrap()), (of(2), silent.unwrap())];
         assert_eq!(
             busy(&running),
-            "Terminal 1 runs vim (process 7), Terminal 2 may run a program, which cannot be told (no answer): \
-             end it first, or confirm that it ends"
+            "Terminal 1 runs vim (process 7), Terminal 2 may be running a program (unknown: no answer): end it first, or \
+             confirm that it may be ended"
         );
     }
 }
