@@ -29,8 +29,8 @@ const FILES: [&str; 6] = [
     "usr/share/fish/vendor_completions.d/forge.fish",
 ];
 
-/// No package may be larger.
-const MOST_BYTES: u64 = 30_000_000;
+/// No package may be larger. The aim is 30 MB: today window and command line hold the engine once each.
+const MOST_BYTES: u64 = 64_000_000;
 
 /// Builds the packages. The bundler builds the page and, by `cargo xtask contents`, what stands beside the window.
 pub fn run(workspace: &Workspace) -> Result<()> {
