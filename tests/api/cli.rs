@@ -294,6 +294,26 @@ fn failed_command_exits_with_the_code_of_its_error() -> Result<()> {
 }
 
 #[test]
+fn diagnostics_have_the_checks_and_the_log_without_secrets_and_titles() -> Result<()> {
+    const SECRET: &str = "hunter2-of-the-profile";
+    let sandbox = Folder::new()?;
+    sandbox.run(&["project", "add", sandbox.repo.path().to_str().context("a path")?])?.succeeded()?;
+    sandbox.run(&["task", "create", "Nobody else's business"])?.succeeded()?;
+    let config = json!({ "command": "true", "env": { "OWN_PASSWORD": SECRET } });
+    let agent = json!({ "name": "Own", "adapter": "shell", "config": config }).to_string();
+    sandbox.run(&["api", "agent_create", &agent])?.succeeded()?;
+    std::fs::write(sandbox.data_dir().join("forge.log"), format!("WARN could not use {SECRET} twice\n"))?;
+    let told = sandbox.run(&["diagnostics"])?;
+    assert_eq!(told.code, Some(0), "{told:?}");
+    assert!(
+        told.stdout.contains("- ok database: ") && told.stdout.contains("WARN could not use "),
+        "{told:?}"
+    );
+    assert!(!told.stdout.contains(SECRET) && !told.stdout.contains("business"), "{told:?}");
+    Ok(())
+}
+
+#[test]
 fn folder_with_non_utf8_path_is_refused_by_name() -> Result<()> {
     let sandbox = Folder::new()?;
     let odd = sandbox.dir.path().join(OsStr::from_bytes(b"caf\xe9"));

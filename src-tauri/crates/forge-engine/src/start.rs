@@ -71,6 +71,7 @@ pub(crate) async fn open_with(config: EngineConfig, features: Features) -> Resul
         stop(&world, Runs::End).await;
         return Err(forge_store::OpenError::damaged(path, &folder, detail).into());
     }
+    core::redaction::learn_profiles(&world).await?;
     core::sleep::follow_clock(&world);
     recovery::recover(&world).await?;
     core::disk::watch_space(&world);

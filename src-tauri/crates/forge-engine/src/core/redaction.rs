@@ -116,6 +116,17 @@ pub(crate) fn learn_profile(world: &World, config: &Value) {
     learn_secrets(world, secrets.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))));
 }
 
+/// Learns the secrets of all profiles: what an earlier engine logged is read before any of them is used.
+///
+/// # Errors
+/// When the profiles cannot be read.
+pub(crate) async fn learn_profiles(world: &World) -> Result<()> {
+    for agent in world.store().read().await?.agents().list().await? {
+        learn_profile(world, &agent.config);
+    }
+    Ok(())
+}
+
 /// What takes secrets out of a project's texts.
 pub(crate) fn redactor_in(world: &World, context: &ProjectContext) -> Arc<Redactor> {
     world.part::<Secrets>().redactor(&context.settings.redact)

@@ -129,6 +129,7 @@ async fn write_agent(world: &World, mut agent: Agent, change: NewAgent) -> Resul
         ));
     }
     tx.agents_mut().put(&agent).await?;
+    core::redaction::learn_profile(world, &agent.config);
     agent_changed(world, &mut tx, &agent.id).await?;
     tx.commit().await?;
     core::scheduler::wake_waiting(world);
