@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
     program::{output, program, run},
+    ui,
     workspace::Workspace,
 };
 
@@ -15,7 +16,7 @@ const FILE: &str = "src-tauri/docs/CHANGELOG.md";
 /// The heading of what no release has yet.
 const UNRELEASED: &str = "## Unreleased";
 
-/// The files that say the version. Cargo and the window's bundle must agree.
+/// The files that say the version, beside those of npm. Cargo and the window's bundle must agree.
 const VERSIONED: [(&str, &str); 2] =
     [("Cargo.toml", "version = \"{}\""), ("tauri.conf.json", "\"version\": \"{}\"")];
 
@@ -54,8 +55,11 @@ pub fn release(workspace: &Workspace, version: &str) -> Result<()> {
         fs::write(&path, text.replace(&is, &becomes))?;
     }
     fs::write(root.join(FILE), next)?;
-    // Names the new version of our own packages in the lock file.
-    run(&mut program("cargo", ["update", "--workspace", "--offline"], root))?;
+    ui::npm(&workspace.ui(), ["version", version, "--no-git-tag-version"])?;
+    // Names the new version of our own packages in the lock files.
+    for manifest in ["Cargo.toml", "src-tauri/fuzz/Cargo.toml"] {
+        run(&mut program("cargo", ["update", "--workspace", "--manifest-path", manifest], root))?;
+    }
     run(&mut program("git", ["commit", "--all", "--message", &format!("Forge {version}")], root))?;
     let tag = format!("v{version}");
     run(&mut program("git", ["tag", "--annotate", "--message", &format!("Forge {version}"), &tag], root))?;
