@@ -122,7 +122,7 @@ async fn finish(system: &CleanRoot, pid: &str) -> Result<()> {
     let review = patience::until_within(STEP, "the review", async || {
         let task = system.run("FORGE_DATA_DIR=/srv/data forge --json task show 1").await?;
         let task: Value = serde_json::from_str(&task).with_context(|| task.clone())?;
-        Ok(Some(task).filter(|task| task.to_string().contains("review")))
+        Ok(Some(task).filter(|task| task["status"] == "review"))
     });
     review.await?;
     assert_eq!(system.run(STARTED).await?.trim(), pid, "it was started once");
