@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use super::{COMMANDS, Cluster, NODES, UP_WITHIN, rest::until};
 use crate::system::system;
@@ -74,6 +74,8 @@ impl Cluster {
         )?;
         let key = fs::read_to_string(at.join("host_key.pub"))?;
         fs::write(at.join("known_hosts"), format!("login {key}"))?;
+        // The server of root does not answer without it. A service of the system makes it, where there is one.
+        fs::create_dir_all("/run/sshd").context("the folder of sshd")?;
         self.stand_in("login", &format!("/usr/sbin/sshd -i -f {folder}/sshd_config"))
     }
 
