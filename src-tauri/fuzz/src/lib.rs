@@ -1,8 +1,15 @@
 //! What is fed with arbitrary bytes, by the fuzzer and by the ordinary test that plays the corpora. Each panics when
 //! an invariant breaks.
 
-use forge_model::workflow;
-use forge_reading::verdict::{AuditReader, audit};
+use forge_model::{inner_loop, service, settings, workflow};
+use forge_reading::{
+    diagnostic::diagnostics,
+    imports,
+    lesson::{LessonReader, proposals},
+    patch::read_patch,
+    verdict::{AuditReader, audit},
+};
+use serde_json::{Value, json};
 
 pub use forge_agents::{
     acp::fuzz_lines as acp_lines, claude::fuzz_lines as claude_lines, codex::fuzz_lines as codex_lines,
@@ -16,13 +23,7 @@ pub fn verdict_text(bytes: &[u8]) {
     let whole = audit(&text);
     assert!(whole.score.is_none_or(|score| score <= 100), "{whole:?}");
     let mut reader = AuditReader::new(64);
-    let mut rest = &*text;
-    while !rest.is_empty() {
-        let end = rest.ceil_char_boundary(usize::from(choice % 64) + 1);
-        let (piece, next) = rest.split_at(end);
-        reader.read(piece);
-        rest = next;
-    }
+    in_pieces(&text, choice, |piece| reader.read(piece));
     let (in_pieces, end) = reader.finish();
     assert_eq!(in_pieces, whole, "it depends on the pieces");
     assert!(text.ends_with(&end) && end.len() <= 64, "{end:?}");
@@ -37,4 +38,81 @@ pub fn workflow_json(bytes: &[u8]) {
         matches!(&again, Ok(Ok(again)) if again.workflow == parsed.workflow && again.notes.is_empty()),
         "{parsed:?} became {again:?}"
     );
+}
+
+/// Settings that are accepted are accepted as they are when they are written and read again; a refusal has findings.
+pub fn settings_json(bytes: &[u8]) {
+    let Ok(value) = workflow::parse_json(&String::from_utf8_lossy(bytes)) else { return };
+    let accepted = match settings::parse_settings(&value) {
+        Ok(accepted) => accepted,
+        Err(findings) => return assert!(!findings.is_empty(), "refused without a reason: {value}"),
+    };
+    let again = serde_json::to_value(&accepted).map(|written| settings::parse_settings(&written));
+    assert!(matches!(&again, Ok(Ok(again)) if *again == accepted), "{accepted:?} became {again:?}");
+}
+
+/// What a `.forge.json` sets is accepted in the settings of a project, too.
+pub fn repository_settings(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(inner_loop) = inner_loop::parse_repository(&text) {
+        let set = settings::parse_settings(&json!({ inner_loop::KEY: inner_loop }));
+        assert!(set.is_ok(), "{inner_loop} is refused in settings: {set:?}");
+    }
+    if let Ok(services) = service::parse_repository(&text) {
+        let set = settings::parse_settings(&json!({ service::KEY: services }));
+        assert!(set.is_ok(), "{services:?} is refused in settings: {set:?}");
+    }
+}
+
+/// What is imported from a file of another tool can be saved as settings.
+pub fn tool_imports(bytes: &[u8]) {
+    let (choice, text) = bytes.split_first().map_or((0, bytes), |(first, rest)| (*first, rest));
+    let file = imports::FILES[usize::from(choice) % imports::FILES.len()];
+    let Ok(imported) = imports::import(file, &String::from_utf8_lossy(text)) else { return };
+    let set = json!({ "copy_files": imported.copy_files, "setup": imported.setup });
+    let saved = settings::parse_settings(&set);
+    // A zero byte is no part of a name or a command; the settings say so when they are saved.
+    assert!(saved.is_ok() || has_nul(&set), "{set} is refused in settings: {saved:?}");
+}
+
+/// A patch that may be proposed is in its limits, and is the same one when it is read again.
+pub fn patch_text(bytes: &[u8]) {
+    let answer = String::from_utf8_lossy(bytes);
+    let Ok(patch) = read_patch(&answer, "src/a.rs", 20) else { return };
+    assert_eq!(patch.path, "src/a.rs");
+    assert!((1..=20).contains(&(patch.added + patch.removed)), "{patch:?}");
+    assert_eq!(read_patch(&patch.text, "src/a.rs", 20).as_ref(), Ok(&patch));
+}
+
+/// The places that a failing command names lie in the worktree.
+pub fn check_output(bytes: &[u8]) {
+    for diagnostic in diagnostics(&String::from_utf8_lossy(bytes), "/home/mona/shop") {
+        let mut parts = diagnostic.path.split('/');
+        assert!(parts.all(|part| !matches!(part, "" | "." | "..")), "{diagnostic:?} is outside");
+        assert!(diagnostic.message.chars().count() <= 200, "{diagnostic:?}");
+    }
+}
+
+/// The same lessons are proposed in whatever pieces the text comes.
+pub fn lesson_text(bytes: &[u8]) {
+    let (choice, text) = bytes.split_first().map_or((0, bytes), |(first, rest)| (*first, rest));
+    let text = String::from_utf8_lossy(text);
+    let mut reader = LessonReader::default();
+    in_pieces(&text, choice, |piece| reader.read(piece));
+    assert_eq!(reader.finish(), proposals(&text), "it depends on the pieces");
+}
+
+/// Gives a text in pieces of about the chosen size.
+fn in_pieces(text: &str, choice: u8, mut take: impl FnMut(&str)) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.ceil_char_boundary(usize::from(choice % 64) + 1);
+        let (piece, next) = rest.split_at(end);
+        take(piece);
+        rest = next;
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    value.to_string().contains("\\u0000")
 }

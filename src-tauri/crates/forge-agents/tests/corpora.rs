@@ -120,3 +120,33 @@ fn verdict_text() -> Tested {
 fn workflow_json() -> Tested {
     plays("workflow_json", targets::workflow_json)
 }
+
+#[test]
+fn settings_json() -> Tested {
+    plays("settings_json", targets::settings_json)
+}
+
+#[test]
+fn repository_settings() -> Tested {
+    plays("repository_settings", targets::repository_settings)
+}
+
+#[test]
+fn tool_imports() -> Tested {
+    plays("tool_imports", targets::tool_imports)
+}
+
+#[test]
+fn patch_text() -> Tested {
+    plays("patch_text", targets::patch_text)
+}
+
+#[test]
+fn check_output() -> Tested {
+    plays("check_output", targets::check_output)
+}
+
+#[test]
+fn lesson_text() -> Tested {
+    plays("lesson_text", targets::lesson_text)
+}

@@ -1,5 +1,5 @@
 //! The one developer tool: `cargo xtask run`, `test`, `audit`, `codegen`, `fixtures`, `tidy`, `shots`, `bench`, `soak`,
-//! `package`, `contents` and `release`.
+//! `fuzz`, `package`, `contents` and `release`.
 //!
 //! It depends on next to nothing, so that it is there seconds after a clone, before anything else can be
 //! built. Deliberately absent: knowledge of the product. It installs, builds, starts programs and reads files.
@@ -10,6 +10,7 @@ mod codegen;
 mod contents;
 mod dependencies;
 mod fixtures;
+mod fuzz;
 mod keeper;
 mod memory_folder;
 mod package;
@@ -83,6 +84,14 @@ enum Task {
         #[arg(long)]
         seed: Option<u64>,
     },
+    /// Give arbitrary bytes to every reader of text that Forge did not write. Needs nightly Rust.
+    Fuzz {
+        /// For how long, all targets together.
+        #[arg(long, default_value_t = 30)]
+        minutes: u64,
+        /// Only this target.
+        target: Option<String>,
+    },
     /// Build the packages: the window, the command line and the keepers.
     Package {
         /// Only the deb package, of the programs that the debug build left: for the test that installs it.
@@ -128,6 +137,9 @@ fn perform(task: &Task) -> anyhow::Result<ExitCode> {
             bench::run(&workspace, *rounds, only.as_deref()).map(|()| ExitCode::SUCCESS)
         }
         Task::Soak { minutes, seed } => soak::run(&workspace, *minutes, *seed).map(|()| ExitCode::SUCCESS),
+        Task::Fuzz { minutes, target } => {
+            fuzz::run(&workspace, *minutes, target.as_deref()).map(|()| ExitCode::SUCCESS)
+        }
         Task::Package { debug: false } => package::run(&workspace).map(|()| ExitCode::SUCCESS),
         Task::Package { debug: true } => package::of_debug(&workspace).map(|()| ExitCode::SUCCESS),
         Task::Contents { folder, debug } => {
