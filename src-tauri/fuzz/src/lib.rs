@@ -75,13 +75,40 @@ pub fn tool_imports(bytes: &[u8]) {
     assert!(saved.is_ok() || has_nul(&set), "{set} is refused in settings: {saved:?}");
 }
 
-/// A patch that may be proposed is in its limits, and is the same one when it is read again.
+/// A patch that may be proposed is in its limits, and its hunks have the lengths that they say, as git requires.
 pub fn patch_text(bytes: &[u8]) {
     let answer = String::from_utf8_lossy(bytes);
     let Ok(patch) = read_patch(&answer, "src/a.rs", 20) else { return };
     assert_eq!(patch.path, "src/a.rs");
     assert!((1..=20).contains(&(patch.added + patch.removed)), "{patch:?}");
-    assert_eq!(read_patch(&patch.text, "src/a.rs", 20).as_ref(), Ok(&patch));
+    let mut lines = patch.text.lines().peekable();
+    let head: Vec<&str> = lines.by_ref().take(3).collect();
+    assert_eq!(head, ["diff --git a/src/a.rs b/src/a.rs", "--- a/src/a.rs", "+++ b/src/a.rs"]);
+    let (mut added, mut removed) = (0, 0);
+    while let Some(head) = lines.next() {
+        let said = lengths(head);
+        assert!(said.is_some(), "{head} heads no hunk of {patch:?}");
+        let [mut old, mut new] = said.unwrap_or_default();
+        while old > 0 || new > 0 || lines.peek().is_some_and(|line| line.starts_with('\\')) {
+            assert!(lines.peek().is_some(), "a hunk of {patch:?} is cut short");
+            let line = lines.next().unwrap_or_default();
+            let is_old = line.starts_with([' ', '-']);
+            let is_new = line.starts_with([' ', '+']);
+            old -= i64::from(is_old);
+            new -= i64::from(is_new);
+            removed += u32::from(is_old && !is_new);
+            added += u32::from(is_new && !is_old);
+        }
+        assert_eq!((old, new), (0, 0), "a hunk of {patch:?} is longer than it says");
+    }
+    assert_eq!((added, removed), (patch.added, patch.removed), "{patch:?}");
+}
+
+/// How many old and new lines a hunk says that it has.
+fn lengths(head: &str) -> Option<[i64; 2]> {
+    let (old, new) = head.strip_prefix("@@ -")?.strip_suffix(" @@")?.split_once(" +")?;
+    let length = |side: &str| side.split_once(',')?.1.parse().ok();
+    Some([length(old)?, length(new)?])
 }
 
 /// The places that a failing command names lie in the worktree.
