@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: arbitrary bytes for every reader of foreign text, for as long as one likes.
+//! `cargo xtask fuzz`: arbitrary bytes for readers of text that Forge did not write, for as long as one likes.
 //!
 //! The committed corpus is only read. What the fuzzer finds is kept in the scratch folder and used the next time.
 
@@ -7,7 +7,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::{
-    program::{answers, output, program, run as run_program},
+    program::{answers, program, run as run_program},
+    system,
     workspace::Workspace,
 };
 
@@ -22,13 +23,20 @@ const SLOW_AFTER: u32 = 20;
 pub fn run(workspace: &Workspace, minutes: u64, only: Option<&str>) -> Result<()> {
     let all = targets(&workspace.root.join(FOLDER).join("fuzz_targets"))?;
     let chosen: Vec<&String> = all.iter().filter(|name| only.is_none_or(|only| only == *name)).collect();
-    if chosen.is_empty() {
+    if let (Some(only), true) = (only, chosen.is_empty()) {
         let names = all.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        bail!("no fuzz target has this name; there are {names}");
+        bail!("could not fuzz {only}: the targets are {names}");
     }
     prepare(&workspace.root)?;
     let seconds = seconds_for_each(minutes, chosen.len());
     let scratch = workspace.scratch().join("fuzz");
+    let fuzz = |verb: &str| {
+        let mut command = program("cargo", ["+nightly", "fuzz", verb, "--fuzz-dir", FOLDER], &workspace.root);
+        command.arg("--target-dir").arg(scratch.join("target"));
+        command
+    };
+    // First, so that what does not compile is no finding.
+    run_program(&mut fuzz("build"))?;
     let mut broken = Vec::new();
     for name in chosen {
         let found = scratch.join("corpus").join(name);
@@ -37,12 +45,8 @@ pub fn run(workspace: &Workspace, minutes: u64, only: Option<&str>) -> Result<()
             fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
         }
         let committed = workspace.root.join(FOLDER).join("corpus").join(name);
-        let mut fuzz = program(
-            "cargo",
-            ["+nightly", "fuzz", "run", "--fuzz-dir", FOLDER, "--target-dir"],
-            &workspace.root,
-        );
-        fuzz.arg(scratch.join("target")).arg(name).arg(&found).arg(&committed).arg("--");
+        let mut fuzz = fuzz("run");
+        fuzz.arg(name).arg(&found).arg(&committed).arg("--");
         fuzz.args([
             format!("-max_total_time={seconds}"),
             format!("-max_len={MOST_BYTES}"),
@@ -79,14 +83,12 @@ fn seconds_for_each(minutes: u64, targets: usize) -> u64 {
     (minutes * 60 / u64::try_from(targets).unwrap_or(u64::MAX)).max(1)
 }
 
-/// Sees to it that nightly Rust and cargo-fuzz are there.
+/// Sees to it that a C++ compiler, nightly Rust and cargo-fuzz are there.
 fn prepare(root: &Path) -> Result<()> {
-    if output(&mut program("cargo", ["+nightly", "--version"], root)).is_err() {
-        run_program(&mut program(
-            "rustup",
-            ["toolchain", "install", "nightly", "--profile", "minimal"],
-            root,
-        ))?;
+    system::prepare_fuzzing()?;
+    if !answers("cargo", &["+nightly", "--version"]) {
+        let arguments = ["toolchain", "install", "nightly", "--profile", "minimal"];
+        run_program(&mut program("rustup", arguments, root))?;
     }
     if !answers("cargo", &["fuzz", "--version"]) {
         eprintln!("cargo-fuzz is missing; it is built once (a minute).");

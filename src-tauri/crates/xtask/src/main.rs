@@ -84,7 +84,7 @@ enum Task {
         #[arg(long)]
         seed: Option<u64>,
     },
-    /// Give arbitrary bytes to every reader of text that Forge did not write. Needs nightly Rust.
+    /// Give arbitrary bytes to readers of text that Forge did not write. Installs nightly Rust and cargo-fuzz.
     Fuzz {
         /// For how long, all targets together.
         #[arg(long, default_value_t = 30)]

@@ -59,6 +59,9 @@ const UNLESS_ANSWERS: &[(&str, &str, &[&str])] =
 /// What Forge is measured against.
 const YARDSTICKS: &[&str] = &["jq"];
 
+/// What the fuzzer is built with.
+const FUZZER: &[&str] = &["g++"];
+
 /// The same things under the names of other systems.
 const ELSEWHERE: &str = "\
   Fedora:   dnf install gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3
@@ -90,13 +93,23 @@ pub fn prepare(purpose: Purpose) -> Result<()> {
 
 /// Sees to it that the programs are there that Forge is measured against.
 pub fn prepare_yardsticks() -> Result<()> {
-    if YARDSTICKS.iter().all(|program| answers(program, &["--version"])) {
+    prepare_programs(YARDSTICKS, "what Forge is measured against")
+}
+
+/// Sees to it that the fuzzer can be built, which is in C++.
+pub fn prepare_fuzzing() -> Result<()> {
+    prepare_programs(FUZZER, "what the fuzzer is built with")
+}
+
+/// Programs whose packages have their names.
+fn prepare_programs(wanted: &[&str], purpose: &str) -> Result<()> {
+    if wanted.iter().all(|program| answers(program, &["--version"])) {
         return Ok(());
     }
     if !is_debian() {
-        bail!("failed to find what Forge is measured against: install {}", YARDSTICKS.join(", "));
+        bail!("failed to find {purpose}: install {}", wanted.join(", "));
     }
-    install_missing(YARDSTICKS)
+    install_missing(wanted)
 }
 
 /// Sees to it that rustfmt, clippy and cargo-nextest are there.
