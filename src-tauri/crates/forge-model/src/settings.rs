@@ -292,6 +292,28 @@ impl CopyFile {
     const fn default_mode() -> CopyMode {
         CopyMode::Copy
     }
+
+    /// What is wrong with its pattern; none when settings may have it.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        let pattern = &self.pattern;
+        if pattern.trim().is_empty() {
+            Some("must be a pattern such as `.env`, not blank")
+        } else if pattern.split('/').any(|part| part == "..") {
+            Some("must stay in the repository: `..` is not allowed")
+        } else if pattern.contains('\0') || has_drive(pattern) {
+            Some("must be a pattern of files in the repository, without a NUL or a drive")
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether a text begins as an absolute path does on Windows.
+fn has_drive(text: &str) -> bool {
+    let mut start = text.chars();
+    text.starts_with("\\\\")
+        || (start.next().is_some_and(|c| c.is_ascii_alphabetic()) && start.next() == Some(':'))
 }
 
 impl Author {

@@ -146,10 +146,13 @@ fn add_pattern(out: &mut Imported, pattern: &str, place: &str) {
              the other patterns narrower"
         );
         out.notes.push(message);
-    } else if pattern.split('/').any(|part| part == "..") {
-        out.notes.push(format!("{place}: skipped `{pattern}`; it leads out of the repository"));
-    } else if out.copy_files.iter().all(|file| file.pattern != pattern) {
-        out.copy_files.push(CopyFile { pattern: pattern.to_owned(), mode: CopyMode::Copy });
+        return;
+    }
+    let file = CopyFile { pattern: pattern.to_owned(), mode: CopyMode::Copy };
+    if let Some(fault) = file.fault() {
+        out.notes.push(format!("{place}: skipped `{}`; it {fault}", pattern.replace('\0', "\\0")));
+    } else if !out.copy_files.contains(&file) {
+        out.copy_files.push(file);
     }
 }
 

@@ -100,13 +100,8 @@ pub fn parse_stored_settings(value: &Value) -> Result<ProjectSettings, Vec<Findi
         }
     }
     for (index, rule) in settings.copy_files.iter().enumerate() {
-        let path = format!("copy_files[{index}].pattern");
-        if rule.pattern.trim().is_empty() {
-            add(&path, "must be a pattern such as `.env`, not blank");
-        } else if rule.pattern.split('/').any(|part| part == "..") {
-            add(&path, "must stay in the repository: `..` is not allowed");
-        } else if rule.pattern.contains('\0') || has_drive(&rule.pattern) {
-            add(&path, "must be a pattern of files in the repository, without a NUL or a drive");
+        if let Some(fault) = rule.fault() {
+            add(&format!("copy_files[{index}].pattern"), fault);
         }
     }
     if settings.workspace_pool_size > MAX_POOL_SIZE {
@@ -116,13 +111,6 @@ pub fn parse_stored_settings(value: &Value) -> Result<ProjectSettings, Vec<Findi
         add("workspace_disk_cap_mib", "must be at least 1; null for no warning");
     }
     if findings.is_empty() { Ok(settings) } else { Err(findings) }
-}
-
-/// Whether a text begins as an absolute path does on Windows.
-fn has_drive(text: &str) -> bool {
-    let mut start = text.chars();
-    text.starts_with("\\\\")
-        || (start.next().is_some_and(|c| c.is_ascii_alphabetic()) && start.next() == Some(':'))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn format_paths(file: &str, text: &str) -> Vec<String> {
 #[test]
 fn worktreeinclude_lists_patterns_as_gitignore_does() {
     let text = "\u{feff}# local\r\n.env\r\n\r\n/config/*.local.json\n**/.claude/settings.local.json  \n.env\n\
-                \\#odd\nname\\ \n!.env.example\n../outside\n";
+                \\#odd\nname\\ \n!.env.example\n../outside\nC:\\secrets\n";
     let imported = read(".worktreeinclude", text);
     assert_eq!(imported.source, ".worktreeinclude");
     assert_eq!(
@@ -27,9 +27,10 @@ fn worktreeinclude_lists_patterns_as_gitignore_does() {
         [".env", "/config/*.local.json", "**/.claude/settings.local.json", "\\#odd", "name\\ "]
     );
     assert_eq!(imported.setup, Vec::<String>::new());
-    assert_eq!(imported.notes.len(), 2);
+    assert_eq!(imported.notes.len(), 3);
     assert!(imported.notes[0].starts_with("line 9: skipped the exception `!.env.example`"), "{imported:?}");
     assert!(imported.notes[1].starts_with("line 10: skipped `../outside`"), "{imported:?}");
+    assert!(imported.notes[2].starts_with("line 11: skipped `C:\\secrets`"), "{imported:?}");
 }
 
 #[test]
