@@ -7,7 +7,18 @@ import { sampleWorkspace } from "#ui/test/sample.ts";
 import { createSampleHost } from "#ui/test/sampleHost.ts";
 import "./BoardScreen.tsx"; // Before the tests: as a chunk it may take longer than a test has.
 
-const card = (number: number) => screen.findByRole("button", { name: new RegExp(`^#${number} `) });
+const named = (number: number) => ({ name: new RegExp(`^#${number} `) });
+const card = (number: number) => screen.findByRole("button", named(number));
+const shownCard = (number: number) => screen.getByRole("button", named(number));
+
+/** Gives a card the focus and presses x. */
+async function pressX(number: number) {
+  await card(number);
+  // Looked up again: the board may have drawn it anew since it was found.
+  act(() => shownCard(number).focus());
+  await userEvent.keyboard("x");
+  await waitFor(() => expect(shownCard(number).getAttribute("aria-pressed")).toBe("true"));
+}
 
 async function openBoard(change: Partial<Task> = {}) {
   const host = createSampleHost(null, 40);
@@ -19,6 +30,12 @@ async function openBoard(change: Partial<Task> = {}) {
   openApp(host, "#/board/p1");
   await card(1);
   return host;
+}
+
+/** Chooses cards that are not beside each other. */
+async function select(...numbers: number[]) {
+  for (const number of numbers) await pressX(number);
+  return screen.findByRole("region", { name: "Selection" });
 }
 
 async function choose(number: number, name: string) {
@@ -42,10 +59,7 @@ it("starts a task, copies its link and opens its worktree from the menu of its c
 it("stops the agents of a selection from its bar, and says when there are none", async () => {
   const host = await openBoard();
   const busy = host.tasks.find(({ live }) => live !== null);
-  const found = await card(busy?.number ?? 0);
-  act(() => found.focus());
-  await userEvent.keyboard("x");
-  const bar = screen.getByRole("region", { name: "Selection" });
+  const bar = await select(busy?.number ?? 0);
   await userEvent.click(within(bar).getByRole("button", { name: "Stop" }));
   await waitFor(() =>
     expect(inputsOf(host, "execution_stop")).toEqual([{ execution_id: busy?.live?.execution_id }]),
@@ -54,16 +68,6 @@ it("stops the agents of a selection from its bar, and says when there are none",
   await screen.findByRole("menuitem", { name: "Copy link" });
   expect(screen.queryByRole("menuitem", { name: "Stop" })).toBeNull();
 });
-
-/** Chooses cards that are not beside each other. */
-async function select(...numbers: number[]) {
-  for (const number of numbers) {
-    const found = await card(number);
-    act(() => found.focus());
-    await userEvent.keyboard("x");
-  }
-  return screen.getByRole("region", { name: "Selection" });
-}
 
 it("says on what is closed to a selection why it is, in its bar and in its menu", async () => {
   const host = await openBoard({ status: "done", position: 0, unmerged_commits: 0 });
