@@ -64,4 +64,6 @@ id! {
     ServiceId,
     /// One terminal of a task.
     TerminalId,
+    /// One import of issues.
+    IssueImportId,
 }

@@ -27,6 +27,7 @@ pub mod fix;
 pub mod hook;
 pub mod ids;
 pub mod inner_loop;
+pub mod issue;
 pub mod knowledge;
 pub mod layer;
 pub mod lesson;
