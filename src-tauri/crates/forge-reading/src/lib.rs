@@ -14,6 +14,7 @@ pub mod diagnostic;
 mod fence;
 pub mod identity;
 pub mod imports;
+pub mod issue_file;
 pub mod lesson;
 pub mod measured_review;
 mod normalised;
