@@ -2,8 +2,11 @@
 //!
 //! It gives no tags, so every look reads everything. Drafts are known by a mark before the title.
 
+mod issues;
+
 use async_trait::async_trait;
 use forge_model::{
+    issue::{Issue, IssueComment, IssueQuery},
     pull_request::{
         HostCheck, HostCheckStatus, HostComment, HostVerdict, Mergeable, PullRequest, PullRequestLink,
         PullRequestState,
@@ -21,6 +24,7 @@ use crate::{
     error::HostError,
     host::{Host, NewPullRequest},
     http::Http,
+    issues::{IssueEtags, IssuePage},
     limits::Quota,
     reading::{Etags, Fetched, Reading, every_page},
     text::said,
@@ -253,6 +257,27 @@ impl Host for Gitea {
         let path = format!("{}/issues/{number}/comments", self.repo);
         let what = format!("pull request {number}");
         self.http.write(Method::POST, &path, &json!({ "body": text }), &what).await.map(drop)
+    }
+
+    async fn issues(
+        &self,
+        query: &IssueQuery,
+        page: u32,
+        known: &mut IssueEtags,
+    ) -> Result<IssuePage, HostError> {
+        issues::list(&self.http, &self.repo, query, page, known).await
+    }
+
+    async fn issue(&self, number: u32) -> Result<Issue, HostError> {
+        issues::one(&self.http, &self.repo, number).await
+    }
+
+    async fn issue_comments(&self, number: u32, _count: u32) -> Result<Vec<IssueComment>, HostError> {
+        issues::comments(&self.http, &self.repo, number).await
+    }
+
+    async fn is_public(&self) -> Result<bool, HostError> {
+        issues::is_public(&self.http, &self.repo).await
     }
 
     fn quota(&self) -> Option<Quota> {

@@ -3,8 +3,11 @@
 //! Drafts are known by a mark before the title. What reviewers decide is not told with a time there, so
 //! verdicts are not read; their words are.
 
+mod issues;
+
 use async_trait::async_trait;
 use forge_model::{
+    issue::{Issue, IssueComment, IssueQuery},
     pull_request::{
         HostCheck, HostCheckStatus, HostComment, Mergeable, PullRequest, PullRequestLink, PullRequestState,
     },
@@ -21,6 +24,7 @@ use crate::{
     error::HostError,
     host::{Host, NewPullRequest},
     http::Http,
+    issues::{IssueEtags, IssuePage},
     limits::Quota,
     reading::{Etags, Fetched, Reading},
     text::said,
@@ -211,6 +215,27 @@ impl Host for Gitlab {
     async fn comment(&self, number: u32, text: &str) -> Result<(), HostError> {
         let (path, what) = (format!("{}/notes", self.path(number)), format!("merge request {number}"));
         self.http.write(Method::POST, &path, &json!({ "body": text }), &what).await.map(drop)
+    }
+
+    async fn issues(
+        &self,
+        query: &IssueQuery,
+        page: u32,
+        known: &mut IssueEtags,
+    ) -> Result<IssuePage, HostError> {
+        issues::list(&self.http, &self.project, query, page, known).await
+    }
+
+    async fn issue(&self, number: u32) -> Result<Issue, HostError> {
+        issues::one(&self.http, &self.project, number).await
+    }
+
+    async fn issue_comments(&self, number: u32, _count: u32) -> Result<Vec<IssueComment>, HostError> {
+        issues::comments(&self.http, &self.project, number).await
+    }
+
+    async fn is_public(&self) -> Result<bool, HostError> {
+        issues::is_public(&self.http, &self.project).await
     }
 
     fn quota(&self) -> Option<Quota> {

@@ -1,8 +1,10 @@
 //! What every host can do.
 
 use async_trait::async_trait;
+use forge_model::issue::{Issue, IssueComment, IssueQuery};
 use forge_model::pull_request::PullRequestLink;
 
+use crate::issues::{IssueEtags, IssuePage};
 use crate::reading::Fetched;
 use crate::{error::HostError, limits::Quota, reading::Etags};
 
@@ -56,6 +58,36 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// See [`HostError`].
     async fn comment(&self, number: u32, text: &str) -> Result<(), HostError>;
+
+    /// A page of issues, from 1, the newest issue first and without their comments. `known` holds pages that were read
+    /// before, so that one that still holds costs the host nothing.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn issues(
+        &self,
+        query: &IssueQuery,
+        page: u32,
+        known: &mut IssueEtags,
+    ) -> Result<IssuePage, HostError>;
+
+    /// One issue, without its comments.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn issue(&self, number: u32) -> Result<Issue, HostError>;
+
+    /// The last comments of an issue, oldest first. `count` is how many it has.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn issue_comments(&self, number: u32, count: u32) -> Result<Vec<IssueComment>, HostError>;
+
+    /// Whether people who are not members may write issues: the repository is visible beyond its members.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn is_public(&self) -> Result<bool, HostError>;
 
     /// How many requests the host still grants, as its last answer said; none when it did not say.
     fn quota(&self) -> Option<Quota>;

@@ -1,4 +1,4 @@
-//! Pull requests at a code host: GitHub, Gitea (and Forgejo) and GitLab behind one trait.
+//! Pull requests and issues at a code host: GitHub, Gitea (and Forgejo) and GitLab behind one trait.
 //!
 //! This crate speaks HTTP to hosts and nothing else: it pushes no branch, starts no process, writes no
 //! database and decides nothing about tasks. [`connect`] gives a [`Host`] for a repository; [`remote`] reads
@@ -23,6 +23,7 @@ mod github;
 mod gitlab;
 mod host;
 mod http;
+mod issues;
 mod keychain;
 mod limits;
 mod poll;
@@ -39,6 +40,7 @@ pub use endpoint::host_name;
 pub use error::HostError;
 pub use find_token::{FoundToken, NamedBy, TOKEN_VARIABLES, TokenSource, find_token, token_sources};
 pub use host::{Host, NewPullRequest};
+pub use issues::{IssueEtags, IssuePage};
 pub use keychain::{Keychain, KeychainError};
 pub use limits::Quota;
 pub use poll::{PollFacts, next_poll};

@@ -4,6 +4,7 @@
 
 mod asking;
 mod dialect;
+mod issues;
 mod reading;
 mod refusals;
 mod server;

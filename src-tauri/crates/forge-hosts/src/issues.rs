@@ -1,0 +1,88 @@
+//! Reading issues: a page at a time, so that an import can stop and continue after each.
+
+use std::collections::BTreeMap;
+
+use forge_model::issue::{Issue, IssueComment};
+
+use crate::{
+    error::HostError,
+    http::{Answer, Http},
+};
+
+/// That many of the last comments of an issue are read.
+pub(crate) const MOST_COMMENTS: usize = 20;
+/// That many pages are kept for the next look.
+const MOST_KNOWN: usize = 32;
+
+/// A page of issues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuePage {
+    /// The issues.
+    pub issues: Vec<Issue>,
+    /// Whether another page follows.
+    pub more: bool,
+}
+
+/// Pages of issues that were read before, and by which tags the host says that they still hold.
+#[derive(Debug, Clone, Default)]
+pub struct IssueEtags {
+    pages: BTreeMap<String, Known>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    etag: String,
+    more: bool,
+    total: Option<usize>,
+    body: Vec<u8>,
+}
+
+/// Reads a page; one that did not change comes from what is known.
+pub(crate) async fn page(
+    http: &Http,
+    path: &str,
+    what: &str,
+    known: &mut IssueEtags,
+) -> Result<Answer, HostError> {
+    let earlier = known.pages.get(path);
+    let answer = http.get(path, earlier.map(|page| page.etag.as_str()), what).await?;
+    if !answer.unchanged {
+        match &answer.etag {
+            Some(etag) => {
+                if known.pages.len() >= MOST_KNOWN && !known.pages.contains_key(path) {
+                    known.pages.pop_first();
+                }
+                let page = Known {
+                    etag: etag.clone(),
+                    more: answer.more,
+                    total: answer.total,
+                    body: answer.body.clone(),
+                };
+                known.pages.insert(path.to_owned(), page);
+            }
+            None => {
+                known.pages.remove(path);
+            }
+        }
+        return Ok(answer);
+    }
+    let Some(page) = earlier else {
+        return Err(HostError::Protocol {
+            what: format!("it says that {what} did not change, but was not asked that"),
+        });
+    };
+    Ok(Answer {
+        unchanged: true,
+        etag: Some(page.etag.clone()),
+        more: page.more,
+        total: page.total,
+        body: page.body.clone(),
+    })
+}
+
+/// The last comments, oldest first.
+pub(crate) fn last_of(mut comments: Vec<IssueComment>) -> Vec<IssueComment> {
+    comments.sort_by_key(|comment| comment.at);
+    let first = comments.len().saturating_sub(MOST_COMMENTS);
+    comments.split_off(first)
+}
