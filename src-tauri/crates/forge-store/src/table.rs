@@ -12,6 +12,8 @@ pub mod dependencies;
 pub mod events;
 pub mod executions;
 pub mod fixes;
+pub mod issue_imports;
+pub mod issue_sources;
 pub mod jobs;
 pub mod ledger;
 pub mod lesson_index;
