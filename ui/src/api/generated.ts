@@ -2574,6 +2574,62 @@ export type Hunk = {
 	lines: DiffLine[],
 };
 
+/**  How many issues of an import have each outcome. */
+export type ImportCounts = {
+	/**  All that were listed so far. */
+	total: number,
+	/**  Tasks that were created. */
+	created: number,
+	/**  Tasks that were changed. */
+	updated: number,
+	/**  Tasks that are up to date. */
+	unchanged: number,
+	/**  Tasks that differ from their issue. */
+	differs: number,
+	/**  Closed issues that were no tasks. */
+	skipped: number,
+	/**  Issues that could not be imported. */
+	failed: number,
+};
+
+/**  An issue that could not be imported. */
+export type ImportFailure = {
+	/**  The issue in its source. */
+	ref: string,
+	/**  The reason, one sentence. */
+	message: string,
+};
+
+/**  A file with issues to import. */
+export type ImportFile = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  File name; a later import of a file with this name finds its tasks again. */
+	name: string,
+	/**  Format: `markdown`, `csv` or `vibe_kanban`; derived from the name when absent. */
+	kind?: IssueKind | null,
+	/**  Content of the file. */
+	text: string,
+	/**  State of the workflow for new tasks, of kind `backlog` or `initial`; the backlog when absent. */
+	into?: string | null,
+};
+
+/**  Issues of the project's code host to import: those with some numbers, or all that are found. */
+export type ImportIssues = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Numbers of the issues; when absent, all that the other fields find. */
+	numbers?: number[] | null,
+	/**  Words to search for. */
+	q?: string | null,
+	/**  Labels that an issue must all have. */
+	labels?: string[] | null,
+	/**  State of the issues; open ones when absent. */
+	state?: IssueFilter | null,
+	/**  State of the workflow for new tasks, of kind `backlog` or `initial`; the backlog when absent. */
+	into?: string | null,
+};
+
 /**  Settings that a file of another tool in the repository contains. */
 export type ImportOffer = {
 	/**  The file. */
@@ -2587,6 +2643,25 @@ export type ImportOffer = {
 	/**  Why the file could not be read. */
 	error: string | null,
 };
+
+/**  An import, by id. */
+export type ImportPath = {
+	/**  The import. */
+	import_id: IssueImportId,
+};
+
+/**  State of an import. */
+export type ImportStatus = 
+/**  It is under way. */
+"running" | 
+/**  It continues automatically: the code host asked to wait, or cannot be reached. */
+"waiting" | 
+/**  Every issue has a result. */
+"done" | 
+/**  A person must do something before it can continue. */
+"failed" | 
+/**  A person stopped it. */
+"cancelled";
 
 /**  The inner loop, complete. */
 export type InnerLoop = {
@@ -2621,6 +2696,139 @@ export type InnerLoopState = {
 	/**  Values of the repository; null before it was read. */
 	repository: RepositoryConfig | null,
 };
+
+/**  An issue as its source shows it. */
+export type Issue = {
+	/**  What names it in its source: a number, a key, or the text of an entry. */
+	ref: string,
+	/**  Its address for people. */
+	url: string | null,
+	/**  One line. */
+	title: string,
+	/**  Markdown. */
+	body: string,
+	/**  Its state. */
+	state: IssueState,
+	/**  Its labels. */
+	labels: string[],
+	/**  The account that wrote it. */
+	author: string | null,
+	/**  How many comments it has. */
+	comment_count: number,
+	/**  When it last changed. */
+	updated_at: string | null,
+};
+
+/**  Which text a task keeps where its issue says something else. */
+export type IssueChoice = 
+/**  That of the issue. */
+"issue" | 
+/**  Its own. */
+"task";
+
+/**  A comment on an issue. */
+export type IssueComment = {
+	/**  The account that wrote it. */
+	author: string,
+	/**  Markdown. */
+	body: string,
+	/**  Its address for people. */
+	url: string | null,
+	/**  When it was written. */
+	at: string | null,
+};
+
+/**  Which issues a list has, by their state. */
+export type IssueFilter = 
+/**  Open ones. */
+"open" | 
+/**  Closed ones. */
+"closed" | 
+/**  All. */
+"all";
+
+/**  An import of issues. */
+export type IssueImport = {
+	/**  Identity. */
+	id: IssueImportId,
+	/**  The project that gets the tasks. */
+	project_id: ProjectId,
+	/**  Kind of the source. */
+	kind: IssueKind,
+	/**  Name of the source for people. */
+	source: string,
+	/**  The state of the workflow that new tasks are created in. */
+	state: string,
+	/**  Its progress. */
+	status: ImportStatus,
+	/**  Why it waits or failed. */
+	problem: string | null,
+	/**  Remedy. */
+	remedy: string | null,
+	/**  When it continues automatically. */
+	retry_at: string | null,
+	/**  Outcomes so far. */
+	counts: ImportCounts,
+	/**  Issues that could not be imported, with the reason; the first 20. */
+	failures: ImportFailure[],
+	/**  When it was started. */
+	created_at: string,
+	/**  When it ended. */
+	finished_at: string | null,
+};
+
+/**  One import of issues. */
+export type IssueImportId = string;
+
+/**  Where issues come from. */
+export type IssueKind = 
+/**  GitHub. */
+"github" | 
+/**  GitLab. */
+"gitlab" | 
+/**  Gitea or Forgejo. */
+"gitea" | 
+/**  A task list in a Markdown file. */
+"markdown" | 
+/**  A CSV file. */
+"csv" | 
+/**  The database or an export of vibe-kanban. */
+"vibe_kanban";
+
+/**  The issue that a task was imported from, as the task's card shows it. */
+export type IssueLink = {
+	/**  Kind of the source. */
+	kind: IssueKind,
+	/**  Name for people, such as `GitHub octo/app#12`. */
+	name: string,
+	/**  Its address for people. */
+	url: string | null,
+	/**  Whether people who are not members may have written it. Such a task starts only when a person starts it. */
+	is_public: boolean,
+	/**  State of the issue at the last import. */
+	state: IssueState,
+	/**  Whether the issue differs from the task, and a person has to decide. */
+	differs: boolean,
+};
+
+/**  A page of the issues of a project's code host. */
+export type IssueListing = {
+	/**  Kind of the source. */
+	kind: IssueKind,
+	/**  Name of the source for people, such as `GitHub octo/app`. */
+	source: string,
+	/**  The issues, newest first. */
+	items: ListedIssue[],
+	/**  Number of the next page; null on the last one. */
+	next_page: number | null,
+};
+
+/**  State of an issue. */
+export type IssueState = 
+/**  It is to be done. */
+"open" | 
+/**  It is done, or was given up. */
+"closed";
 
 /**  Stored attempts of a module. */
 export type IterationState = {
@@ -2873,6 +3081,20 @@ export type ListFolders = {
 	path?: string | null,
 };
 
+/**  Which issues of the project's code host to list. */
+export type ListIssues = {
+	/**  The project. */
+	project_id: ProjectId,
+	/**  Words to search for. */
+	q?: string | null,
+	/**  Labels that an issue must all have, separated by commas. */
+	labels?: string | null,
+	/**  State of the issues; open ones when absent. */
+	state?: IssueFilter | null,
+	/**  Number of the page, from 1; the first one when absent. */
+	page?: number | null,
+};
+
 /**  Which lessons to list. */
 export type ListKnowledge = {
 	/**  The project. */
@@ -2899,6 +3121,16 @@ export type ListTasks = {
 	limit?: number | null,
 	/**  Cursor from the previous page's `next_cursor`. */
 	cursor?: string | null,
+};
+
+/**  An issue in a list to choose from. */
+export type ListedIssue = {
+	/**  The issue. */
+	issue: Issue,
+	/**  The task that it was imported as. */
+	task_id: TaskId | null,
+	/**  Number of that task. */
+	task_number: number | null,
 };
 
 /**  Current activity of a task's agent. */
@@ -3498,6 +3730,14 @@ export type PatchSettings = {
 	/**  The project. */
 	project_id: ProjectId,
 } & { [key in string]: unknown };
+
+/**  Text of an issue that differs from its task, by field; null where it does not. */
+export type PendingText = {
+	/**  Title of the issue. */
+	title: string | null,
+	/**  Description of the issue. */
+	description: string | null,
+};
 
 /**  Where the files of a task are on another machine. */
 export type PlaceThere = {
@@ -4761,6 +5001,16 @@ export type SettingsView = {
 	own: unknown,
 };
 
+/**  Which text a task keeps. */
+export type SettleIssue = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Whose text to keep. */
+	keep: IssueChoice,
+	/**  Version of the task; rejected if the task has changed since. */
+	version?: number | null,
+};
+
 /**  Severity of a finding. */
 export type Severity = 
 /**  The work must be changed. */
@@ -5178,6 +5428,8 @@ export type Task = {
 	raced: RaceBadge | null,
 	/**  Its pull request, once there is one, as last seen. */
 	pull_request: PullRequestLink | null,
+	/**  The issue that it was imported from. */
+	issue: IssueLink | null,
 	/**  Size of its branch's changes, as last measured. */
 	diff_stat: DiffStat | null,
 	/**  Commits of its branch that the target lacks, as last counted. */
@@ -5222,6 +5474,26 @@ export type TaskHealth =
 
 /**  A task on a project's board. */
 export type TaskId = string;
+
+/**  The issue that a task was imported from. */
+export type TaskIssue = {
+	/**  The issue. */
+	issue: IssueLink,
+	/**  Its labels. */
+	labels: string[],
+	/**  Its last comments, oldest first. */
+	comments: IssueComment[],
+	/**  Text of the issue that differs from the task. */
+	pending: PendingText | null,
+	/**  When it was last imported. */
+	imported_at: string,
+};
+
+/**  The issue that a task was imported from. */
+export type TaskIssueAnswer = {
+	/**  The issue; null for a task that was not imported. */
+	issue: TaskIssue | null,
+};
 
 /**  A task by its id. */
 export type TaskPath = {
@@ -5878,6 +6150,8 @@ export type WaitReason =
 "machine_quota" | 
 /**  Its machine, or every machine with the labels, is unreachable. */
 "machine_unreachable" | 
+/**  It was imported from a public repository and starts only when a person starts it. */
+"start_required" | 
 /**  Its cluster job was submitted and has not started. */
 "job_pending" | 
 /**  The disk of its machine is full, and holds its agent's work. */
@@ -6165,6 +6439,24 @@ export interface Operations {
   project_backups: { input: ProjectPath; output: Page<WorkspaceBackup> };
   /** Number of tasks in each column. */
   project_board: { input: ProjectPath; output: Board };
+  /** Issues of the project's code host, newest first, with the tasks that they were imported as. */
+  issue_list: { input: ListIssues; output: IssueListing };
+  /** Imports issues of the project's code host as tasks, or updates the tasks that they already are. */
+  issue_import: { input: ImportIssues; output: IssueImport };
+  /** Imports the issues of a file: a Markdown task list, CSV, or an export of vibe-kanban. */
+  issue_import_file: { input: ImportFile; output: IssueImport };
+  /** The latest imports of a project, newest first. */
+  issue_imports: { input: ProjectPath; output: Page<IssueImport> };
+  /** One import. */
+  issue_import_get: { input: ImportPath; output: IssueImport };
+  /** Stops an import; tasks that it created stay. */
+  issue_import_cancel: { input: ImportPath; output: IssueImport };
+  /** Continues an import that failed or waits, now. */
+  issue_import_continue: { input: ImportPath; output: IssueImport };
+  /** The issue that a task was imported from. */
+  task_issue: { input: TaskPath; output: TaskIssueAnswer };
+  /** Keeps the text of the task or of its issue where they differ. */
+  task_issue_settle: { input: SettleIssue; output: Task };
   /** Lessons of a project: proposed ones first, then those on the branch. */
   knowledge_list: { input: ListKnowledge; output: Page<LessonView> };
   /** Lessons that match a text, best match first. */
@@ -6473,6 +6765,10 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   project_check_offers: () => ["projects"],
   project_backups: () => ["workspaces"],
   project_board: (input) => [`board:${input.project_id}`],
+  issue_list: () => ["projects"],
+  issue_imports: () => ["issues"],
+  issue_import_get: () => ["issues"],
+  task_issue: (input) => [`task:${input.task_id}`],
   knowledge_list: (input) => [`knowledge:${input.project_id}`],
   knowledge_search: (input) => [`knowledge:${input.project_id}`],
   machine_list: () => ["machines"],

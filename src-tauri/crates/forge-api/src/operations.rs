@@ -20,6 +20,7 @@ use forge_model::{
     execution::Execution,
     fix::{FixProposal, Fixes},
     inner_loop::InnerLoopState,
+    issue::{self, IssueListing},
     knowledge::Lesson,
     lesson::LessonView,
     log::LogPage,
@@ -51,9 +52,9 @@ use crate::{
     call::Call,
     ops::{
         Done, Empty, Page, TaskAndReview, TaskPath, access, agents, attachments, changes, comments, costs,
-        diagnostics, executions, fixes, folders, hooks, knowledge, machines, merges, notifications, projects,
-        races, reviews, services, settings, storage, system, tasks, teaching, terminals, trust, validate,
-        workflows, workspaces,
+        diagnostics, executions, fixes, folders, hooks, issues, knowledge, machines, merges, notifications,
+        projects, races, reviews, services, settings, storage, system, tasks, teaching, terminals, trust,
+        validate, workflows, workspaces,
     },
 };
 
@@ -163,6 +164,16 @@ table! {
     CheckOffers(teaching::CheckFolder) -> Page<CheckOffer> = ("check_offers", Get, "/checks/offers", "Suggested checks for a repository that is not a project yet.", teaching::checks_of_folder).paged();
     ProjectBackups(projects::ProjectPath) -> Page<WorkspaceBackup> = ("project_backups", Get, "/projects/{project_id}/backups", "Worktree backups of all tasks of a project.", workspaces::project_backups).provides(&["workspaces"]).paged();
     ProjectBoard(projects::ProjectPath) -> projects::Board = ("project_board", Get, "/projects/{project_id}/board", "Number of tasks in each column.", projects::board).provides(&["board:{project_id}"]);
+
+    IssueList(issues::ListIssues) -> IssueListing = ("issue_list", Get, "/projects/{project_id}/issues", "Issues of the project's code host, newest first, with the tasks that they were imported as.", issues::list).provides(&["projects"]);
+    IssueImport(issues::ImportIssues) -> issue::IssueImport = ("issue_import", Post, "/projects/{project_id}/issues/import", "Imports issues of the project's code host as tasks, or updates the tasks that they already are.", issues::import).created();
+    IssueImportFile(issues::ImportFile) -> issue::IssueImport = ("issue_import_file", Post, "/projects/{project_id}/issues/import-file", "Imports the issues of a file: a Markdown task list, CSV, or an export of vibe-kanban.", issues::import_file).created().takes_up_to(issues::MAX_BODY);
+    IssueImports(projects::ProjectPath) -> Page<issue::IssueImport> = ("issue_imports", Get, "/projects/{project_id}/issues/imports", "The latest imports of a project, newest first.", issues::imports).provides(&["issues"]).paged();
+    IssueImportGet(issues::ImportPath) -> issue::IssueImport = ("issue_import_get", Get, "/issue-imports/{import_id}", "One import.", issues::get).provides(&["issues"]);
+    IssueImportCancel(issues::ImportPath) -> issue::IssueImport = ("issue_import_cancel", Post, "/issue-imports/{import_id}/cancel", "Stops an import; tasks that it created stay.", issues::cancel);
+    IssueImportContinue(issues::ImportPath) -> issue::IssueImport = ("issue_import_continue", Post, "/issue-imports/{import_id}/continue", "Continues an import that failed or waits, now.", issues::resume);
+    TaskIssue(TaskPath) -> issues::TaskIssueAnswer = ("task_issue", Get, "/tasks/{task_id}/issue", "The issue that a task was imported from.", issues::of_task).provides(&["task:{task_id}"]);
+    TaskIssueSettle(issues::SettleIssue) -> Task = ("task_issue_settle", Post, "/tasks/{task_id}/issue/settle", "Keeps the text of the task or of its issue where they differ.", issues::settle);
 
     KnowledgeList(knowledge::ListKnowledge) -> Page<LessonView> = ("knowledge_list", Get, "/projects/{project_id}/knowledge", "Lessons of a project: proposed ones first, then those on the branch.", knowledge::list).provides(&["knowledge:{project_id}"]);
     KnowledgeSearch(knowledge::SearchKnowledge) -> Page<Lesson> = ("knowledge_search", Get, "/projects/{project_id}/knowledge/search", "Lessons that match a text, best match first.", knowledge::search).provides(&["knowledge:{project_id}"]);

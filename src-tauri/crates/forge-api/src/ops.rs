@@ -11,6 +11,7 @@ pub mod executions;
 pub mod fixes;
 pub mod folders;
 pub mod hooks;
+pub mod issues;
 pub mod knowledge;
 pub mod machines;
 pub mod merges;

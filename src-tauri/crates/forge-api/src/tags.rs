@@ -49,6 +49,7 @@ pub(crate) fn of(event: &Event) -> Vec<String> {
             &["workspaces", "machines"]
         }
         E::CostAnomaly => &["costs"],
+        E::IssueImportChanged => &["issues"],
         E::ValidateFinished => &["validate"],
         E::FixDrafted
         | E::FixApplied

@@ -16,7 +16,10 @@ use crate::complete;
 
 pub(crate) use agent::{Agent, AgentScores, EditAgent, ScoresBy};
 pub(crate) use machine::{EditMachine, Machine};
-pub(crate) use more::{By, Cost, Fix, FixRef, Hook, Knowledge, Race, Run, Workflow, Worktree};
+pub(crate) use more::{
+    By, Cost, Fix, FixRef, Hook, Issue, IssueFilterArgs, IssueFormat, IssueStates, KeepText, Knowledge, Race,
+    Run, Workflow, Worktree,
+};
 pub(crate) use project::{EditProject, Project, Trust, WorkMode};
 pub(crate) use task::{ClosedRef, CreateTask, EditTask, Task, TaskRef, TerminalChoice, Wait};
 
@@ -86,6 +89,9 @@ pub(crate) enum Command {
     /// Manage the worktrees of tasks, and their backups
     #[command(subcommand)]
     Workspace(Worktree),
+    /// Import issues as tasks, from a code host or a file
+    #[command(subcommand)]
+    Issue(Issue),
     /// Manage the lessons that agents receive
     #[command(subcommand)]
     Knowledge(Knowledge),
@@ -248,6 +254,7 @@ impl Command {
             | Self::Run(_)
             | Self::Cost(_)
             | Self::Workspace(_)
+            | Self::Issue(_)
             | Self::Knowledge(_)
             | Self::Hook(_)
             | Self::Workflow(_)
@@ -283,6 +290,7 @@ impl Command {
             | Self::Run(_)
             | Self::Cost(_)
             | Self::Workspace(_)
+            | Self::Issue(_)
             | Self::Knowledge(_)
             | Self::Hook(_)
             | Self::Workflow(_)

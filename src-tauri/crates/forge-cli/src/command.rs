@@ -9,6 +9,7 @@ mod connect;
 mod cost;
 mod fix;
 mod hook;
+mod issue;
 mod knowledge;
 mod log;
 mod machine;
@@ -109,6 +110,9 @@ pub(crate) async fn run(cli: Cli, observer: Option<Arc<dyn Observer>>) -> Result
         Command::Cost(cost) => through(common, observer, work, async |at| cost::run(at, cost).await).await,
         Command::Workspace(what) => {
             through(common, observer, work, async |at| workspace::run(at, what).await).await
+        }
+        Command::Issue(what) => {
+            Box::pin(through(common, observer, work, async |at| issue::run(at, what).await)).await
         }
         Command::Knowledge(what) => {
             through(common, observer, work, async |at| knowledge::run(at, what).await).await

@@ -79,6 +79,7 @@ pub(crate) const fn waiting(reason: WaitReason, is_at_work: bool) -> &'static st
         WaitReason::MachineBusy => "queued for a machine",
         WaitReason::MachineQuota => "machine's daily quota reached",
         WaitReason::MachineUnreachable => "machine not reachable",
+        WaitReason::StartRequired => "to be started by you",
         WaitReason::JobPending => "queued on the cluster",
         WaitReason::MachineDiskFull => "machine disk full",
         WaitReason::CostLimit => "daily cost limit reached",

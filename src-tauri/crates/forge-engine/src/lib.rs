@@ -6,7 +6,7 @@
 //! database when the process dies, and the next start continues it ([`recovery`]).
 //!
 //! [`core`] is what every feature builds on: transitions, the step runner, workers, guards. Each feature has a
-//! folder: `run`, `workspace`, `review`, `merge`, `pull_request`, `subtask`, `race`, `fix`, `hook`, `knowledge`,
+//! folder: `run`, `workspace`, `review`, `merge`, `pull_request`, `issue`, `subtask`, `race`, `fix`, `hook`, `knowledge`,
 //! `cost`, `validate`, `trust`, `project`, `machine`, `service`, `terminal`, `storage`, and `read` for queries. Most have commands in `command.rs` and
 //! effects in `step.rs`. Above them, `task` has the commands about one task, [`registry`] names the function that
 //! runs each step, and [`recovery`] begins. Code is functions that take the [`World`], or a `Cx` where they only
@@ -32,6 +32,7 @@ mod face;
 mod fix;
 mod hook;
 mod instance;
+mod issue;
 #[cfg(feature = "knowledge")]
 mod knowledge;
 mod machine;
@@ -85,6 +86,7 @@ pub use forge_keeper::Place as KeeperPlace;
 pub use forge_store::{OpenError, backups::BackupError};
 pub use hook::command::HookTestRequest;
 pub use instance::{EngineAddress, InstanceError};
+pub use issue::{ImportFrom, NewImport};
 #[cfg(feature = "knowledge")]
 pub use knowledge::command::{LessonEdit, LessonPage};
 pub use machine::command::MachineChange;

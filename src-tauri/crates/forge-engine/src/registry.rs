@@ -21,7 +21,8 @@ use crate::{
         self, own_steps,
         world::features::{Features, Guard, Moments, StepSpec, Steps},
     },
-    cost, hook, machine, merge, pull_request, review, run, service, subtask, terminal, trust, workspace,
+    cost, hook, issue, machine, merge, pull_request, review, run, service, subtask, terminal, trust,
+    workspace,
 };
 
 /// Everything that the core is given.
@@ -56,6 +57,7 @@ fn moments() -> Moments {
     terminal::contribution::contribute(&mut moments);
     merge::contribution::contribute(&mut moments);
     pull_request::contribution::contribute(&mut moments);
+    issue::contribution::contribute(&mut moments);
     #[cfg(feature = "race")]
     race::contribution::contribute(&mut moments);
     #[cfg(feature = "fix")]

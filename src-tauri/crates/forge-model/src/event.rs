@@ -86,6 +86,8 @@ names! {
         FixRejected = "fix.rejected",
         /// The file of a drafted fix changed otherwise.
         FixSuperseded = "fix.superseded",
+        /// An import of issues made progress or ended.
+        IssueImportChanged = "issue_import.changed",
         /// A piece of work was checked.
         ValidateFinished = "validate.finished",
         /// A worktree is ready.

@@ -2,10 +2,13 @@
 //!
 //! A task that was imported keeps the text that was imported last. A second import compares three texts: that one, the
 //! task's and the issue's ([`merge_text`]). What was changed on one side only is taken from that side. What was changed on
-//! both sides stays as it is in the task, and the issue's text is kept beside it until a person decides.
+//! both sides stays as it is in the task, and the issue's text is kept beside it until a person decides. So is every change
+//! of an issue once work on its task began: nobody else changes what an agent is asked to do.
 
 use crate::{
-    contract, names,
+    contract,
+    ids::{IssueImportId, ProjectId, TaskId},
+    names,
     pull_request::{HostConfig, HostKind},
     time::Timestamp,
 };
@@ -45,7 +48,9 @@ names! {
 
 names! {
     /// Which issues a list has, by their state.
+    #[derive(Default)]
     pub enum IssueFilter {
+        #[default]
         /// Open ones.
         Open = "open",
         /// Closed ones.
@@ -72,6 +77,16 @@ names! {
 }
 
 names! {
+    /// Which text a task keeps where its issue says something else.
+    pub enum IssueChoice {
+        /// That of the issue.
+        Issue = "issue",
+        /// Its own.
+        Task = "task",
+    }
+}
+
+names! {
     /// What an import did with an issue.
     pub enum ImportOutcome {
         /// It became a task.
@@ -80,8 +95,10 @@ names! {
         Updated = "updated",
         /// Its task is up to date.
         Unchanged = "unchanged",
-        /// It and its task were both changed; the task stayed as it is.
+        /// It differs from its task, which stayed as it is until a person decides.
         Differs = "differs",
+        /// It is closed, and was no task.
+        Skipped = "skipped",
         /// It could not be imported.
         Failed = "failed",
     }
@@ -126,7 +143,7 @@ contract! {
     }
 
     /// What a list of issues is narrowed by.
-    #[derive(Eq)]
+    #[derive(Default, Eq)]
     pub struct IssueQuery {
         /// Words to search for.
         pub text: Option<String>,
@@ -143,6 +160,122 @@ contract! {
         pub title: Option<String>,
         /// Description of the issue.
         pub description: Option<String>,
+    }
+
+    /// The issue that a task was imported from, as the task's card shows it.
+    #[derive(Eq)]
+    pub struct IssueLink {
+        /// Kind of the source.
+        pub kind: IssueKind,
+        /// Name for people, such as `GitHub octo/app#12`.
+        pub name: String,
+        /// Its address for people.
+        pub url: Option<String>,
+        /// Whether people who are not members may have written it. Such a task starts only when a person starts it.
+        pub is_public: bool,
+        /// State of the issue at the last import.
+        pub state: IssueState,
+        /// Whether the issue differs from the task, and a person has to decide.
+        pub differs: bool,
+    }
+
+    /// The issue that a task was imported from.
+    #[derive(Eq)]
+    pub struct TaskIssue {
+        /// The issue.
+        pub issue: IssueLink,
+        /// Its labels.
+        pub labels: Vec<String>,
+        /// Its last comments, oldest first.
+        pub comments: Vec<IssueComment>,
+        /// Text of the issue that differs from the task.
+        pub pending: Option<PendingText>,
+        /// When it was last imported.
+        pub imported_at: Timestamp,
+    }
+
+    /// An issue in a list to choose from.
+    #[derive(Eq)]
+    pub struct ListedIssue {
+        /// The issue.
+        pub issue: Issue,
+        /// The task that it was imported as.
+        pub task_id: Option<TaskId>,
+        /// Number of that task.
+        pub task_number: Option<u32>,
+    }
+
+    /// A page of the issues of a project's code host.
+    #[derive(Eq)]
+    pub struct IssueListing {
+        /// Kind of the source.
+        pub kind: IssueKind,
+        /// Name of the source for people, such as `GitHub octo/app`.
+        pub source: String,
+        /// The issues, newest first.
+        pub items: Vec<ListedIssue>,
+        /// Number of the next page; null on the last one.
+        pub next_page: Option<u32>,
+    }
+
+    /// How many issues of an import have each outcome.
+    #[derive(Copy, Default, Eq)]
+    pub struct ImportCounts {
+        /// All that were listed so far.
+        pub total: u32,
+        /// Tasks that were created.
+        pub created: u32,
+        /// Tasks that were changed.
+        pub updated: u32,
+        /// Tasks that are up to date.
+        pub unchanged: u32,
+        /// Tasks that differ from their issue.
+        pub differs: u32,
+        /// Closed issues that were no tasks.
+        pub skipped: u32,
+        /// Issues that could not be imported.
+        pub failed: u32,
+    }
+
+    /// An import of issues.
+    #[derive(Eq)]
+    pub struct IssueImport {
+        /// Identity.
+        pub id: IssueImportId,
+        /// The project that gets the tasks.
+        pub project_id: ProjectId,
+        /// Kind of the source.
+        pub kind: IssueKind,
+        /// Name of the source for people.
+        pub source: String,
+        /// The state of the workflow that new tasks are created in.
+        pub state: String,
+        /// Its progress.
+        pub status: ImportStatus,
+        /// Why it waits or failed.
+        pub problem: Option<String>,
+        /// Remedy.
+        pub remedy: Option<String>,
+        /// When it continues automatically.
+        pub retry_at: Option<Timestamp>,
+        /// Outcomes so far.
+        pub counts: ImportCounts,
+        /// Issues that could not be imported, with the reason; the first 20.
+        pub failures: Vec<ImportFailure>,
+        /// When it was started.
+        pub created_at: Timestamp,
+        /// When it ended.
+        pub finished_at: Option<Timestamp>,
+    }
+
+    /// An issue that could not be imported.
+    #[derive(Eq)]
+    pub struct ImportFailure {
+        /// The issue in its source.
+        #[serde(rename = "ref")]
+        pub reference: String,
+        /// The reason, one sentence.
+        pub message: String,
     }
 
     /// Where an import takes its issues from.
@@ -188,6 +321,17 @@ impl IssueKind {
     }
 }
 
+impl IssueKind {
+    /// Whether others than the user may have written its issues.
+    #[must_use]
+    pub const fn is_foreign(self) -> bool {
+        match self {
+            Self::Github | Self::Gitlab | Self::Gitea | Self::Csv => true,
+            Self::Markdown | Self::VibeKanban => false,
+        }
+    }
+}
+
 impl IssueOrigin {
     /// The kind of the source.
     #[must_use]
@@ -213,14 +357,21 @@ impl IssueOrigin {
         }
     }
 
+    /// The source as people name it: `GitHub octo/app`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Host { host } => format!("{} {}/{}", self.kind().label(), host.owner, host.repo),
+            Self::File { kind, name } => format!("{} {name}", kind.label()),
+        }
+    }
+
     /// An issue of this source as people name it: `GitHub octo/app#12`.
     #[must_use]
     pub fn name_of(&self, reference: &str) -> String {
         match self {
-            Self::Host { host } => {
-                format!("{} {}/{}#{reference}", self.kind().label(), host.owner, host.repo)
-            }
-            Self::File { kind, name } => format!("{} {name}", kind.label()),
+            Self::Host { .. } => format!("{}#{reference}", self.name()),
+            Self::File { .. } => self.name(),
         }
     }
 }
@@ -261,11 +412,20 @@ pub struct MergedText {
     pub pending: Option<PendingText>,
 }
 
+/// Whether a task takes what changed in its issue alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// It does: work on it did not begin.
+    Changes,
+    /// It does not: a person decides about every change.
+    Nothing,
+}
+
 /// Compares what was imported last with the task and the issue of today, field by field.
 #[must_use]
-pub fn merge_text(imported: &TaskText, task: &TaskText, issue: &TaskText) -> MergedText {
-    let title = merge_field(&imported.title, &task.title, &issue.title);
-    let description = merge_field(&imported.description, &task.description, &issue.description);
+pub fn merge_text(imported: &TaskText, task: &TaskText, issue: &TaskText, takes: Takes) -> MergedText {
+    let title = merge_field(&imported.title, &task.title, &issue.title, takes);
+    let description = merge_field(&imported.description, &task.description, &issue.description, takes);
     let pending = PendingText { title: title.pending, description: description.pending };
     MergedText {
         task: TaskText { title: title.task, description: description.task },
@@ -280,7 +440,7 @@ struct Field {
     pending: Option<String>,
 }
 
-fn merge_field(imported: &str, task: &str, issue: &str) -> Field {
+fn merge_field(imported: &str, task: &str, issue: &str, takes: Takes) -> Field {
     let of = |task: &str, imported: &str, pending: Option<&str>| Field {
         task: task.to_owned(),
         imported: imported.to_owned(),
@@ -289,7 +449,7 @@ fn merge_field(imported: &str, task: &str, issue: &str) -> Field {
     if issue == imported || issue == task {
         // Nothing new, or the same change on both sides.
         of(task, issue, None)
-    } else if task == imported {
+    } else if task == imported && takes == Takes::Changes {
         of(issue, issue, None)
     } else {
         // The old text stays the common one, so that the difference is found again.
@@ -316,7 +476,7 @@ mod tests {
             ("a", "b", "c", ("b", "a", Some("c"))),
             ("a", "", "c", ("", "a", Some("c"))),
         ] {
-            let merged = merge_text(&text(imported, ""), &text(task, ""), &text(issue, ""));
+            let merged = merge_text(&text(imported, ""), &text(task, ""), &text(issue, ""), Takes::Changes);
             let pending = merged.pending.as_ref().and_then(|pending| pending.title.as_deref());
             let found = (merged.task.title.as_str(), merged.imported.title.as_str(), pending);
             assert_eq!(found, expected, "{imported} {task} {issue}");
@@ -325,19 +485,28 @@ mod tests {
 
     #[test]
     fn fields_are_merged_apart_from_each_other() {
-        let merged = merge_text(&text("a", "d"), &text("mine", "d"), &text("theirs", "new"));
+        let merged = merge_text(&text("a", "d"), &text("mine", "d"), &text("theirs", "new"), Takes::Changes);
         assert_eq!(merged.task, text("mine", "new"));
         assert_eq!(merged.imported, text("a", "new"));
         assert_eq!(merged.pending, Some(PendingText { title: Some("theirs".to_owned()), description: None }));
     }
 
     #[test]
+    fn task_that_was_begun_takes_nothing_by_itself() {
+        let (old, new) = (text("a", "d"), text("b", "d"));
+        let merged = merge_text(&old, &old, &new, Takes::Nothing);
+        assert_eq!((&merged.task, &merged.imported), (&old, &old));
+        assert_eq!(merged.pending, Some(PendingText { title: Some("b".to_owned()), description: None }));
+        assert_eq!(merge_text(&old, &old, &old, Takes::Nothing).pending, None);
+    }
+
+    #[test]
     fn difference_stays_until_one_side_gives_way() {
         let (imported, mine) = (text("a", ""), text("mine", ""));
-        let first = merge_text(&imported, &mine, &text("theirs", ""));
-        let again = merge_text(&first.imported, &first.task, &text("theirs", ""));
+        let first = merge_text(&imported, &mine, &text("theirs", ""), Takes::Changes);
+        let again = merge_text(&first.imported, &first.task, &text("theirs", ""), Takes::Changes);
         assert_eq!(again, first);
-        let taken_back = merge_text(&again.imported, &again.task, &imported);
+        let taken_back = merge_text(&again.imported, &again.task, &imported, Takes::Changes);
         assert_eq!((taken_back.task, taken_back.pending), (mine, None));
     }
 

@@ -11,6 +11,7 @@ use crate::{
     hook::HookRef,
     ids::{AgentId, ExecutionId, ProjectId, TaskId},
     inner_loop::TaskRace,
+    issue::IssueLink,
     names,
     offer::Offer,
     pull_request::PullRequestLink,
@@ -266,6 +267,8 @@ contract! {
         pub raced: Option<RaceBadge>,
         /// Its pull request, once there is one, as last seen.
         pub pull_request: Option<PullRequestLink>,
+        /// The issue that it was imported from.
+        pub issue: Option<IssueLink>,
         /// Size of its branch's changes, as last measured.
         pub diff_stat: Option<DiffStat>,
         /// Commits of its branch that the target lacks, as last counted.

@@ -107,6 +107,8 @@ names! {
         MachineQuota = "machine_quota",
         /// Its machine, or every machine with the labels, is unreachable.
         MachineUnreachable = "machine_unreachable",
+        /// It was imported from a public repository and starts only when a person starts it.
+        StartRequired = "start_required",
         /// Its cluster job was submitted and has not started.
         JobPending = "job_pending",
         /// The disk of its machine is full, and holds its agent's work.

@@ -7,7 +7,7 @@ use forge_model::{
     layer::{Layer, LayerKind},
 };
 
-use crate::layers::{Layers, task_text};
+use crate::layers::{Foreign, Layers, task_text};
 
 /// Everything a planner's prompt is made of.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,8 @@ pub struct PlannerPrompt<'a> {
     pub title: &'a str,
     /// Its description, Markdown.
     pub description: &'a str,
+    /// Who wrote title and description, when others did.
+    pub foreign: Option<Foreign<'a>>,
     /// The file that the plan is written to.
     pub plan_file: &'a str,
     /// The plan as it stands, when it is to be revised.
@@ -33,7 +35,7 @@ pub fn planner_layers(input: PlannerPrompt<'_>) -> Vec<Layer> {
     let _ = writeln!(rules, "Write the plan to `{}` (also in `$FORGE_PLAN_FILE`).", input.plan_file);
     let mut layers = Layers::default();
     layers.add(LayerKind::Rules, rules);
-    layers.add(LayerKind::Task, task_text(input.number, input.title, input.description));
+    layers.add(LayerKind::Task, task_text(input.number, input.title, input.description, input.foreign));
     if let Some(plan) = input.plan {
         layers.add(LayerKind::Plan, format!("\n# The plan so far\n\n{}\n", plan.trim()));
     }

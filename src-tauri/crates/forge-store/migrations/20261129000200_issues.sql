@@ -25,6 +25,7 @@ CREATE TABLE issue_imports (
     origin      TEXT NOT NULL, -- JSON: the repository at the code host, or the file
     query       TEXT,          -- JSON: what is listed before the items are complete
     next_page   INTEGER,       -- the page to list next; none when the items are complete
+    is_public   INTEGER,       -- whether the repository is; none until the code host said so
     state_name  TEXT NOT NULL, -- the state of the workflow that new tasks are created in
     status      TEXT NOT NULL,
     problem     TEXT,

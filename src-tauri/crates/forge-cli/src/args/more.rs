@@ -183,6 +183,98 @@ pub(crate) enum Worktree {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum Issue {
+    /// List the issues of the project's code host, newest first
+    List {
+        #[command(flatten)]
+        filter: IssueFilterArgs,
+        /// Page
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        page: u32,
+    },
+    /// Import issues as tasks, or update the tasks that they already are
+    Import {
+        /// Numbers of issues of the code host [default: all that --search, --label and --state find]
+        #[arg(value_name = "NUMBER", conflicts_with_all = ["file", "search", "label", "state"])]
+        numbers: Vec<u32>,
+        /// Import all open issues
+        #[arg(long, conflicts_with_all = ["numbers", "file", "search", "label", "state"])]
+        all: bool,
+        #[command(flatten)]
+        filter: IssueFilterArgs,
+        /// Import a file instead: a Markdown task list, CSV, or a JSON export of vibe-kanban
+        #[arg(long, conflicts_with_all = ["search", "label", "state"])]
+        file: Option<PathBuf>,
+        /// Format of the file [default: by its name]
+        #[arg(long, requires = "file")]
+        format: Option<IssueFormat>,
+        /// State for new tasks [default: the backlog]
+        #[arg(long, value_name = "STATE", add = ArgValueCompleter::new(complete::states))]
+        into: Option<String>,
+        /// Do not wait for the end of the import
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// List the latest imports of the project
+    Imports,
+    /// Stop an import; tasks that it created stay
+    Cancel(ImportRef),
+    /// Continue an import that failed or waits
+    Continue(ImportRef),
+    /// Show the issue that a task was imported from, and how it differs
+    Show(TaskRef),
+    /// Keep the text of the task or of its issue where they differ
+    Keep {
+        #[command(flatten)]
+        task: TaskRef,
+        /// Whose text to keep
+        keep: KeepText,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IssueFilterArgs {
+    /// Words to search for
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) search: Option<String>,
+    /// Label that the issues must have; repeatable
+    #[arg(long)]
+    pub(crate) label: Vec<String>,
+    /// State of the issues [default: open]
+    #[arg(long)]
+    pub(crate) state: Option<IssueStates>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportRef {
+    /// Import, by id (see `forge issue imports`)
+    pub(crate) import: String,
+}
+
+/// Which issues are meant, by their state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IssueStates {
+    Open,
+    Closed,
+    All,
+}
+
+/// Format of a file with issues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IssueFormat {
+    Markdown,
+    Csv,
+    VibeKanban,
+}
+
+/// Whose text a task keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeepText {
+    Issue,
+    Task,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum Knowledge {
     /// List the lessons, proposed ones first
     List,

@@ -24,6 +24,7 @@ pub(crate) mod guarded;
 pub(crate) mod guards;
 pub(crate) mod held;
 pub(crate) mod instant;
+pub(crate) mod issue_text;
 pub(crate) mod keeper;
 pub(crate) mod leaving;
 pub(crate) mod lent_folders;

@@ -6,6 +6,7 @@ mod cost;
 #[cfg(feature = "fix")]
 mod fix;
 mod hook;
+mod issue;
 #[cfg(feature = "knowledge")]
 mod knowledge;
 mod machine;

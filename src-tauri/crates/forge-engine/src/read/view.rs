@@ -49,6 +49,7 @@ pub(crate) async fn view(world: &World, conn: &mut ReadConnection, rows: Vec<Tas
     let mut spaces = conn.workspaces().of_tasks(&ids).await?;
     let mut badges = conn.reviews().badges(&ids).await?;
     let mut raced = conn.races().badges(&ids).await?;
+    let mut issues = conn.issue_sources().links(&ids).await?;
     let mut pulls = conn.pull_requests().links(&ids).await?;
     let mut usage = conn.executions().usage(&ids).await?;
     let open = conn.executions().open(Some(&ids)).await?;
@@ -103,6 +104,7 @@ pub(crate) async fn view(world: &World, conn: &mut ReadConnection, rows: Vec<Tas
             review,
             raced: raced.remove(&row.id),
             pull_request: pulls.remove(&row.id),
+            issue: issues.remove(&row.id),
             usage: usage.remove(&row.id).unwrap_or_else(Usage::default),
             id: row.id,
             number: row.number,

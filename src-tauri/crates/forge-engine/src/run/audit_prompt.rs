@@ -68,11 +68,13 @@ pub(crate) async fn audit_prompt_of(
         // After a rebase the earlier commit may be gone.
         Some(_) | None => Vec::new(),
     };
+    let source = core::issue_text::source_of_text(world, task).await?;
     let checks = current.last().map(|review| review.steps.clone()).unwrap_or_default();
     Ok(audit_prompt(AuditPrompt {
         number: task.number,
         title: &task.title,
         description: &task.description,
+        foreign: source.as_ref().map(core::issue_text::foreign),
         target: &target,
         base: &base,
         commit: &commit,

@@ -189,12 +189,15 @@ async fn layers_of_role(
             super::audit_prompt::audit_prompt_of(world, context, task, workspace.as_ref(), again).await?;
         return Ok(vec![Layer { kind: LayerKind::Task, text }]);
     }
+    let source = core::issue_text::source_of_text(world, task).await?;
+    let foreign = source.as_ref().map(core::issue_text::foreign);
     if role == ExecutionRole::Planner {
         let file = workspace.as_ref().map(plan_file).unwrap_or_else(|| PathBuf::from(PLAN_FILE));
         return Ok(planner_layers(PlannerPrompt {
             number: task.number,
             title: &task.title,
             description: &task.description,
+            foreign,
             plan_file: &file.to_string_lossy(),
             plan,
             corrections,
@@ -205,6 +208,7 @@ async fn layers_of_role(
         number: task.number,
         title: &task.title,
         description: &task.description,
+        foreign,
         branch: &task_branch(task),
         target: &context.target_branch(task),
         checks: &checks,

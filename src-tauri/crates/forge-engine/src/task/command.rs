@@ -19,9 +19,8 @@ use crate::{
         self,
         context::{ProjectContext, is_closed, task_folder},
         lineage::is_ordered,
-        new_task::NewTask,
+        new_task::{self, NewTask},
         prerequisites::{is_done, named},
-        transition::column_states,
     },
     error::Result,
     read,
@@ -86,13 +85,10 @@ pub(crate) async fn create_task(world: &World, project: &ProjectId, new: NewTask
     }
     let initial =
         context.workflow.initial().ok_or_else(|| EngineError::not_found("state", "of kind initial"))?;
-    let now = world.now();
-    let number = tx.projects_mut().take_task_number(project).await?;
     let title = new.title.trim().to_owned();
     let row = TaskRow {
         description: new.description,
         priority: new.priority,
-        position: tx.tasks().bottom(project, &column_states(&context, &initial.column)).await?,
         parent_id: part.parent,
         execution_mode: part.mode.unwrap_or(ExecutionMode::Independent),
         subtask_order: part.order,
@@ -101,7 +97,7 @@ pub(crate) async fn create_task(world: &World, project: &ProjectId, new: NewTask
         task_state_config: new.task_state_config,
         race: new.race,
         machines: new.machines,
-        ..TaskRow::new(world.new_id(), project.clone(), number, title, initial.name.clone(), now)
+        ..new_task::new_row(world, &mut tx, &context, initial, title).await?
     };
     tx.tasks_mut().insert(&row).await?;
     for (role, holder) in &new.roles {
@@ -113,15 +109,7 @@ pub(crate) async fn create_task(world: &World, project: &ProjectId, new: NewTask
     if row.parent_id.is_some() || !new.depends_on.is_empty() {
         subtask::require_no_cycle(&mut tx, project, &row.id).await?;
     }
-    world
-        .emit(
-            &mut tx,
-            EventType::TaskCreated,
-            &row,
-            row.id.as_str(),
-            &json!({ "number": row.number, "status": row.status }),
-        )
-        .await?;
+    new_task::announce(world, &mut tx, &row).await?;
     touch_parent(world, &mut tx, &row).await?;
     let view = read::view::view_one(world, &mut tx, row).await?;
     tx.commit().await?;

@@ -2,7 +2,9 @@
 //! page to list next; what has no outcome yet is still to be imported.
 
 use forge_model::ids::{IssueImportId, ProjectId, TaskId};
-use forge_model::issue::{ImportOutcome, ImportStatus, Issue, IssueOrigin, IssueQuery};
+use forge_model::issue::{
+    ImportCounts, ImportFailure, ImportOutcome, ImportStatus, Issue, IssueOrigin, IssueQuery,
+};
 use forge_model::time::Timestamp;
 use sqlx::sqlite::SqliteRow;
 
@@ -26,6 +28,8 @@ pub struct IssueImportRow {
     pub query: Option<IssueQuery>,
     /// The page to list next; none when all issues are listed.
     pub next_page: Option<u32>,
+    /// Whether people who are not members may write there; none until the code host said so.
+    pub is_public: Option<bool>,
     /// The state of the workflow that new tasks are created in.
     pub state: String,
     /// How far it is.
@@ -53,12 +57,6 @@ pub struct ImportItemRow {
     pub reference: String,
     /// The issue, when it was listed or read from a file.
     pub issue: Option<Issue>,
-    /// What became of it; none until it was imported.
-    pub outcome: Option<ImportOutcome>,
-    /// Its task.
-    pub task_id: Option<TaskId>,
-    /// Why it failed.
-    pub message: Option<String>,
 }
 
 impl IssueImports<'_> {
@@ -106,16 +104,57 @@ impl IssueImports<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// The issues of an import, in order.
+    /// How many issues of an import have each outcome.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn items(&mut self, id: &IssueImportId) -> Result<Vec<ImportItemRow>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM issue_import_items WHERE import_id = ?1 ORDER BY position")
-            .bind(id.as_str())
-            .fetch_all(&mut *self.conn)
-            .await?;
-        rows.iter().map(read_item).collect()
+    pub async fn counts(&mut self, id: &IssueImportId) -> Result<ImportCounts, StoreError> {
+        let rows = sqlx::query(
+            "SELECT outcome, count(*) AS n FROM issue_import_items WHERE import_id = ?1 GROUP BY outcome",
+        )
+        .bind(id.as_str())
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let mut counts = ImportCounts::default();
+        for row in &rows {
+            let c = Columns(row);
+            let n: u32 = c.int("n")?;
+            counts.total += n;
+            match c.name_opt("outcome")? {
+                Some(ImportOutcome::Created) => counts.created = n,
+                Some(ImportOutcome::Updated) => counts.updated = n,
+                Some(ImportOutcome::Unchanged) => counts.unchanged = n,
+                Some(ImportOutcome::Differs) => counts.differs = n,
+                Some(ImportOutcome::Skipped) => counts.skipped = n,
+                Some(ImportOutcome::Failed) => counts.failed = n,
+                None => {}
+            }
+        }
+        Ok(counts)
+    }
+
+    /// The first issues of an import that could not be imported.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn failures(
+        &mut self,
+        id: &IssueImportId,
+        most: u32,
+    ) -> Result<Vec<ImportFailure>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT ref, message FROM issue_import_items WHERE import_id = ?1 AND outcome = 'failed' ORDER BY position LIMIT ?2",
+        )
+        .bind(id.as_str())
+        .bind(most)
+        .fetch_all(&mut *self.conn)
+        .await?;
+        let read = |row: &SqliteRow| {
+            let c = Columns(row);
+            let message = c.text_opt("message")?.unwrap_or_default();
+            Ok(ImportFailure { reference: c.text("ref")?, message })
+        };
+        rows.iter().map(read).collect()
     }
 
     /// The next issue without an outcome.
@@ -141,10 +180,10 @@ impl IssueImportsMut<'_> {
     pub async fn put(&mut self, i: &IssueImportRow) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO issue_imports (id, project_id, origin, query, next_page, state_name, status, problem, remedy, retry_at,
-             failures, created_at, finished_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+             failures, created_at, finished_at, is_public)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
              ON CONFLICT (id) DO UPDATE SET next_page = ?5, status = ?7, problem = ?8, remedy = ?9, retry_at = ?10, failures = ?11,
-             finished_at = ?13",
+             finished_at = ?13, is_public = ?14",
         )
         .bind(i.id.as_str())
         .bind(i.project_id.as_str())
@@ -159,6 +198,7 @@ impl IssueImportsMut<'_> {
         .bind(i.failures)
         .bind(i.created_at.0)
         .bind(i.finished_at.map(|time| time.0))
+        .bind(i.is_public)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -183,6 +223,23 @@ impl IssueImportsMut<'_> {
         .bind(id.as_str())
         .bind(reference)
         .bind(json_opt(issue)?)
+        .execute(self.tx.sqlite())
+        .await?;
+        Ok(())
+    }
+
+    /// Deletes imports of a project that ended, but for the latest ones.
+    ///
+    /// # Errors
+    /// When they cannot be deleted.
+    pub async fn prune(&mut self, project: &ProjectId, kept: u32) -> Result<(), StoreError> {
+        sqlx::query(
+            "DELETE FROM issue_imports WHERE project_id = ?1 AND finished_at IS NOT NULL AND id NOT IN (
+               SELECT id FROM issue_imports WHERE project_id = ?1 AND finished_at IS NOT NULL
+               ORDER BY created_at DESC, rowid DESC LIMIT ?2)",
+        )
+        .bind(project.as_str())
+        .bind(kept)
         .execute(self.tx.sqlite())
         .await?;
         Ok(())
@@ -222,6 +279,7 @@ fn read(row: &SqliteRow) -> Result<IssueImportRow, StoreError> {
         origin: c.json("origin")?,
         query: c.json_opt("query")?,
         next_page: c.int_opt("next_page")?,
+        is_public: c.int_opt::<u8>("is_public")?.map(|flag| flag != 0),
         state: c.text("state_name")?,
         status: c.name("status")?,
         problem: c.text_opt("problem")?,
@@ -235,14 +293,7 @@ fn read(row: &SqliteRow) -> Result<IssueImportRow, StoreError> {
 
 fn read_item(row: &SqliteRow) -> Result<ImportItemRow, StoreError> {
     let c = Columns(row);
-    Ok(ImportItemRow {
-        position: c.int("position")?,
-        reference: c.text("ref")?,
-        issue: c.json_opt("issue")?,
-        outcome: c.name_opt("outcome")?,
-        task_id: c.text_opt("task_id")?,
-        message: c.text_opt("message")?,
-    })
+    Ok(ImportItemRow { position: c.int("position")?, reference: c.text("ref")?, issue: c.json_opt("issue")? })
 }
 
 #[cfg(test)]
@@ -263,6 +314,7 @@ mod tests {
                 state: IssueFilter::Open,
             }),
             next_page: Some(1),
+            is_public: None,
             state: "backlog".to_owned(),
             status: ImportStatus::Running,
             problem: None,
@@ -297,6 +349,7 @@ mod tests {
             problem: Some("Busy".to_owned()),
             remedy: Some("Wait".to_owned()),
             retry_at: Some(Timestamp(9)),
+            is_public: Some(true),
             failures: 2,
             ..import("a", 1)
         };
@@ -332,18 +385,17 @@ mod tests {
         let why = "Gone".to_owned();
         tx.issue_imports_mut().finish_item(&id, 1, (ImportOutcome::Failed, None), Some(&why)).await.unwrap();
         assert_eq!(tx.issue_imports().next_item(&id).await.unwrap(), None);
-        let items = tx.issue_imports().items(&id).await.unwrap();
-        let found: Vec<_> =
-            items.iter().map(|it| (it.outcome, it.task_id.clone(), it.message.clone())).collect();
-        assert_eq!(
-            found,
-            [
-                (Some(ImportOutcome::Created), Some("t".into()), None),
-                (Some(ImportOutcome::Failed), None, Some(why)),
-            ]
-        );
-        assert!(items.iter().all(|item| item.issue.is_none()));
+        let counts = tx.issue_imports().counts(&id).await.unwrap();
+        assert_eq!(counts, ImportCounts { total: 2, created: 1, failed: 1, ..ImportCounts::default() });
+        let failures = tx.issue_imports().failures(&id, 9).await.unwrap();
+        assert_eq!(failures, [ImportFailure { reference: "5".to_owned(), message: why }]);
+        // The copies of issues go with what became of them, and its task may go.
+        let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM issue_import_items WHERE issue IS NOT NULL")
+            .fetch_one(tx.sqlite())
+            .await
+            .unwrap();
+        assert_eq!(kept, 0);
         tx.tasks_mut().delete(&"t".into()).await.unwrap();
-        assert_eq!(tx.issue_imports().items(&id).await.unwrap()[0].task_id, None, "its task was deleted");
+        assert_eq!(tx.issue_imports().counts(&id).await.unwrap(), counts);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use forge_model::ids::{ProjectId, TaskId};
-use forge_model::issue::{IssueComment, IssueKind, IssueState, PendingText, TaskText};
+use forge_model::issue::{IssueComment, IssueKind, IssueLink, IssueState, PendingText, TaskText};
 use forge_model::time::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
 
@@ -80,18 +80,68 @@ impl IssueSources<'_> {
         row.as_ref().map(read).transpose()
     }
 
-    /// The sources of some tasks.
+    /// What the cards of some tasks show of their sources, by task.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub async fn of_tasks(
-        &mut self,
-        tasks: &[TaskId],
-    ) -> Result<HashMap<TaskId, IssueSourceRow>, StoreError> {
-        let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM issue_sources WHERE task_id IN ");
+    pub async fn links(&mut self, tasks: &[TaskId]) -> Result<HashMap<TaskId, IssueLink>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT task_id, kind, name, url, is_public, state, pending IS NOT NULL AS differs
+             FROM issue_sources WHERE task_id IN ",
+        );
         push_list(&mut query, tasks)?;
         let rows = query.build().fetch_all(&mut *self.conn).await?;
-        rows.iter().map(|row| read(row).map(|source| (source.task_id.clone(), source))).collect()
+        let read = |row: &SqliteRow| {
+            let c = Columns(row);
+            let link = IssueLink {
+                kind: c.name("kind")?,
+                name: c.text("name")?,
+                url: c.text_opt("url")?,
+                is_public: c.flag("is_public")?,
+                state: c.name("state")?,
+                differs: c.flag("differs")?,
+            };
+            Ok((c.text("task_id")?, link))
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// The tasks of some issues of a source with their numbers, by issue.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn tasks_of(
+        &mut self,
+        project: &ProjectId,
+        source: &str,
+        references: &[&str],
+    ) -> Result<HashMap<String, (TaskId, u32)>, StoreError> {
+        let mut query = QueryBuilder::<Sqlite>::new(
+            "SELECT s.ref, t.id, t.number FROM issue_sources s JOIN tasks t ON t.id = s.task_id WHERE s.project_id = ",
+        );
+        query.push_bind(project.as_str()).push(" AND s.source = ").push_bind(source).push(" AND s.ref IN ");
+        push_list(&mut query, references)?;
+        let rows = query.build().fetch_all(&mut *self.conn).await?;
+        let read = |row: &SqliteRow| {
+            let c = Columns(row);
+            Ok((c.text("ref")?, (c.text("id")?, c.int("number")?)))
+        };
+        rows.iter().map(read).collect()
+    }
+}
+
+impl IssueSourceRow {
+    /// What the task's card shows of it.
+    #[must_use]
+    pub fn link(&self) -> IssueLink {
+        IssueLink {
+            kind: self.kind,
+            name: self.name.clone(),
+            url: self.url.clone(),
+            is_public: self.is_public,
+            state: self.state,
+            differs: self.pending.is_some(),
+        }
     }
 }
 
@@ -196,8 +246,11 @@ mod tests {
         let found = tx.issue_sources().of_issue(&"p".into(), "github:/octo/app", "1").await.unwrap();
         assert_eq!(found.as_ref(), Some(&rewritten));
         assert_eq!(tx.issue_sources().of_issue(&"q".into(), "github:/octo/app", "1").await.unwrap(), None);
-        let of_tasks = tx.issue_sources().of_tasks(&["t".into(), "u".into()]).await.unwrap();
-        assert_eq!(of_tasks, HashMap::from([("t".into(), rewritten)]));
+        let links = tx.issue_sources().links(&["t".into(), "u".into()]).await.unwrap();
+        assert_eq!(links, HashMap::from([("t".into(), rewritten.link())]));
+        assert!(rewritten.link().differs);
+        let tasks = tx.issue_sources().tasks_of(&"p".into(), "github:/octo/app", &["1", "2"]).await.unwrap();
+        assert_eq!(tasks, HashMap::from([("1".to_owned(), ("t".into(), 1))]));
         tx.tasks_mut().delete(&"t".into()).await.unwrap();
         assert_eq!(count(&mut tx, "issue_sources").await, 0);
     }

@@ -96,6 +96,8 @@ pub(crate) struct Waiter {
     /// Start of the wait.
     pub since: Timestamp,
     pub is_held: bool,
+    /// Whether only a person starts it.
+    pub is_for_person: bool,
     /// Whether something must be done before it.
     pub is_open: bool,
     /// Whether its own limit of cost is reached, which its start tells: no obstacle of its project keeps it from that.
@@ -390,6 +392,10 @@ impl<'w> Planning<'w> {
     fn place_for(&mut self, waiter: &'w Waiter) -> Result<Place, Waiting> {
         if waiter.is_held {
             return Err(wait(WaitReason::Held, "on hold"));
+        }
+        if waiter.is_for_person {
+            let message = "imported from a public repository: read it, then start it yourself";
+            return Err(wait(WaitReason::StartRequired, message));
         }
         if waiter.is_open {
             return Err(wait(WaitReason::DependencyOpen, "starts when its dependencies are done"));

@@ -208,7 +208,7 @@ pub(crate) async fn situation_of_nobody(
     let project = ProjectPlaces { most: u32::MAX, ..ProjectPlaces::default() };
     fleet.projects.insert(it.row.project_id.clone(), project);
     let wants = wants(world, conn, &it, of_agent, &fleet.machines).await?;
-    let waiter = Waiter { is_held: false, ..waiter(world, &it, nobody, wants) };
+    let waiter = Waiter { is_held: false, is_for_person: false, ..waiter(world, &it, nobody, wants) };
     Ok((fleet, waiter))
 }
 
@@ -276,6 +276,7 @@ fn waiter(world: &World, it: &Asking, agent: AgentId, wants: Wants) -> Waiter {
         rank: Rank::of(it.is_begun, row.priority, (since, world.now()), (row.race_place, row.number)),
         since,
         is_held: row.held,
+        is_for_person: row.is_from_public && !it.is_begun,
         is_open: it.needs.iter().any(|(_, state)| !is_done_state(&it.context, state)),
         is_past_its_limit: false,
         wants,

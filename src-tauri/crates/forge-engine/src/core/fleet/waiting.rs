@@ -203,6 +203,7 @@ pub(crate) const fn waits_for_place(reason: WaitReason) -> bool {
                 | WaitReason::ProjectBusy
                 | WaitReason::Paused
                 | WaitReason::Held
+                | WaitReason::StartRequired
                 | WaitReason::RateLimited
                 | WaitReason::CostLimit
                 | WaitReason::DependencyOpen
@@ -240,6 +241,7 @@ mod tests {
             race: None,
             last_race: None,
             is_admitted_later: true,
+            is_from_public: false,
         }
     }
 

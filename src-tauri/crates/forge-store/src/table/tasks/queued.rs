@@ -65,6 +65,8 @@ pub struct QueuedTask {
     pub last_race: Option<RaceStatus>,
     /// Whether a place for it is still to be given.
     pub is_admitted_later: bool,
+    /// Whether it was imported from a public repository, so that only a person starts it.
+    pub is_from_public: bool,
 }
 
 /// The worktree of a queued task.
@@ -88,7 +90,8 @@ const SELECT: &str = "SELECT t.id, t.project_id, t.number, t.race_place, t.statu
           ORDER BY a.id DESC LIMIT 1), 0) AS is_for_agent,
       t.review_passed_at IS NOT NULL AS is_passed, t.race,
       (SELECT r.status FROM races r WHERE r.task_id = t.id ORDER BY r.number DESC LIMIT 1) AS last_race,
-      EXISTS (SELECT 1 FROM steps s WHERE s.task_id = t.id AND s.status <> 'done' AND s.kind = 'admit') AS is_admitted_later
+      EXISTS (SELECT 1 FROM steps s WHERE s.task_id = t.id AND s.status <> 'done' AND s.kind = 'admit') AS is_admitted_later,
+      EXISTS (SELECT 1 FROM issue_sources i WHERE i.task_id = t.id AND i.is_public) AS is_from_public
     FROM tasks t";
 
 impl Tasks<'_> {
@@ -190,6 +193,7 @@ fn read(row: &SqliteRow) -> Result<QueuedTask, StoreError> {
         race: c.json_opt("race")?,
         last_race: c.text_opt::<String>("last_race")?.and_then(|status| status.parse().ok()),
         is_admitted_later: c.flag("is_admitted_later")?,
+        is_from_public: c.flag("is_from_public")?,
     })
 }
 

@@ -58,6 +58,7 @@ fn waiter(project: &str, number: u32, priority: i32, wants: Wants) -> Waiter {
         rank: Rank::of(true, priority, (since, since), (None, number)),
         since,
         is_held: false,
+        is_for_person: false,
         is_open: false,
         is_past_its_limit: false,
         wants,
