@@ -20,6 +20,7 @@ mod hooks;
 mod in_containers;
 mod in_kubernetes;
 mod in_slurm;
+mod issues;
 mod knowledge;
 mod learning;
 mod links;

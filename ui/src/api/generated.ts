@@ -2608,8 +2608,12 @@ export type ImportFile = {
 	name: string,
 	/**  Format: `markdown`, `csv` or `vibe_kanban`; derived from the name when absent. */
 	kind?: IssueKind | null,
-	/**  Content of the file. */
-	text: string,
+	/**  Content of a text file. */
+	text?: string | null,
+	/**  Content in base64 instead; for a database of vibe-kanban. */
+	data?: string | null,
+	/**  Name of the project in a database of vibe-kanban; needed if it has several. */
+	board?: string | null,
 	/**  State of the workflow for new tasks, of kind `backlog` or `initial`; the backlog when absent. */
 	into?: string | null,
 };
@@ -2821,6 +2825,36 @@ export type IssueListing = {
 	items: ListedIssue[],
 	/**  Number of the next page; null on the last one. */
 	next_page: number | null,
+};
+
+/**  What is written to the issues of tasks. */
+export type IssueReports = {
+	/**  Whether a comment says that work began. */
+	comment_start?: boolean,
+	/**  Whether a comment names the merge commit or the pull request when the task is done. */
+	comment_done?: boolean,
+	/**  Whether the issue is closed when the task is done. */
+	close_done?: boolean,
+	/**  Labels of issues by the state of their task; the labels of other states are removed. */
+	labels?: { [key in string]: string },
+};
+
+/**  Which issues are imported automatically. */
+export type IssueRule = {
+	/**  Labels that an issue must all have; at least one. */
+	labels: string[],
+	/**  State of the workflow for new tasks; the backlog when absent. */
+	into?: string | null,
+	/**  Minutes between two looks at the code host, 5 to 1440. */
+	every_minutes?: number,
+};
+
+/**  What a project does with issues automatically. */
+export type IssueSettings = {
+	/**  Which issues are imported automatically; none when absent. */
+	rule?: IssueRule | null,
+	/**  What is written to the issues of tasks. */
+	reports?: IssueReports,
 };
 
 /**  State of an issue. */
@@ -3993,6 +4027,8 @@ export type ProjectSettings = {
 	merge_config?: MergeConfig,
 	/**  Code host for pull requests; taken from the git remote when absent. */
 	code_host?: HostConfig | null,
+	/**  Issues that are imported automatically, and what is written back to issues. */
+	issues?: IssueSettings,
 	/**  Untracked files that a new worktree gets from the user's checkout. */
 	copy_files?: CopyFile[],
 	/**  Commands that set up a new worktree. */
@@ -4397,6 +4433,17 @@ export type RemovedMachine = {
 	/**  The jobs of tasks that are left on its cluster, as it calls them. */
 	jobs_left: string[],
 };
+
+/**  What is written to the issue of a task. */
+export type ReportKind = 
+/**  A comment: work on the task began. */
+"started" | 
+/**  A comment: the task is done, by which commit or pull request. */
+"done" | 
+/**  The issue is closed. */
+"close" | 
+/**  The issue gets the label of the task's state. */
+"label";
 
 /**  What `.forge.json` of the default branch says, as last read. */
 export type RepositoryConfig = {
@@ -5487,6 +5534,8 @@ export type TaskIssue = {
 	pending: PendingText | null,
 	/**  When it was last imported. */
 	imported_at: string,
+	/**  What is still to be written to it, in order. */
+	unsent: UnsentReport[],
 };
 
 /**  The issue that a task was imported from. */
@@ -5821,6 +5870,18 @@ export type Unread = {
 	what: string,
 	/**  Why not. */
 	why: string,
+};
+
+/**  Something that is still to be written to an issue. */
+export type UnsentReport = {
+	/**  What. */
+	kind: ReportKind,
+	/**  Why it could not be written. */
+	problem: string | null,
+	/**  Remedy. */
+	remedy: string | null,
+	/**  When it is tried again. */
+	retry_at: string | null,
 };
 
 /**  Changes to an agent profile. */
@@ -6455,6 +6516,8 @@ export interface Operations {
   issue_import_continue: { input: ImportPath; output: IssueImport };
   /** The issue that a task was imported from. */
   task_issue: { input: TaskPath; output: TaskIssueAnswer };
+  /** Tries now what could not be written to the issue of a task. */
+  task_issue_retry: { input: TaskPath; output: TaskIssueAnswer };
   /** Keeps the text of the task or of its issue where they differ. */
   task_issue_settle: { input: SettleIssue; output: Task };
   /** Lessons of a project: proposed ones first, then those on the branch. */

@@ -2,6 +2,7 @@ import { Suspense, lazy } from "react";
 import { showOverlay, useOverlay } from "#ui/store/overlays.ts";
 
 const NewTaskDialog = lazy(() => import("#ui/features/newTask/NewTaskDialog.tsx"));
+const ImportIssuesDialog = lazy(() => import("#ui/features/issues/ImportIssuesDialog.tsx"));
 const ConnectDialog = lazy(() => import("./ConnectDialog.tsx"));
 const AddProjectDialog = lazy(() => import("#ui/features/projects/AddProjectDialog.tsx"));
 
@@ -13,6 +14,9 @@ export function Dialogs({ project }: { project: string | null }) {
     <Suspense fallback={null}>
       {open === "newTask" && project !== null && (
         <NewTaskDialog key={project} projectId={project} onClose={close} />
+      )}
+      {open === "importIssues" && project !== null && (
+        <ImportIssuesDialog key={project} projectId={project} onClose={close} />
       )}
       {open === "connect" && <ConnectDialog onClose={close} />}
       {open === "addProject" && <AddProjectDialog onClose={close} />}

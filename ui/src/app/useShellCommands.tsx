@@ -3,6 +3,7 @@ import {
   Bell,
   Cable,
   Contrast,
+  FileInput,
   FolderPlus,
   Keyboard,
   Monitor,
@@ -116,6 +117,14 @@ export function useShellCommands(project: string | null): void {
         icon: <Plus />,
         enabled: project !== null,
         run: () => showOverlay("newTask"),
+      },
+      {
+        id: "issues.import",
+        label: t("issues.command"),
+        group: general,
+        icon: <FileInput />,
+        enabled: project !== null,
+        run: () => showOverlay("importIssues"),
       },
       {
         id: "project.add",

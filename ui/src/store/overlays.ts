@@ -6,6 +6,7 @@ export type Overlay =
   | "palette"
   | "shortcuts"
   | "newTask"
+  | "importIssues"
   | "addProject"
   | "connect"
   | "notifications"

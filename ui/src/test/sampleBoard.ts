@@ -9,6 +9,7 @@ import { sampleAgentTasks } from "./sampleAgents.ts";
 import { sampleExtremes } from "./sampleExtremes.ts";
 import { sampleDiffTasks } from "./sampleDiff.ts";
 import { sampleFixTasks } from "./sampleFixes.ts";
+import { sampleIssueTasks } from "./sampleIssues.ts";
 import { samplePrinted } from "./sampleProcess.ts";
 import { samplePlacedTasks } from "./samplePlacedTasks.ts";
 import { sampleRaceTasks } from "./sampleRaces.ts";
@@ -28,6 +29,7 @@ const kinds: Readonly<Record<string, (project: string) => Task[]>> = {
   races: sampleRaceTasks,
   fixes: sampleFixTasks,
   machines: samplePlacedTasks,
+  issues: sampleIssueTasks,
   validate: sampleValidateTasks,
 };
 
@@ -42,6 +44,7 @@ const needy: Readonly<Record<string, readonly string[]>> = {
   races: ["t2", "t3"],
   fixes: ["t5"],
   machines: ["t6"],
+  issues: [],
   validate: [],
 };
 

@@ -11,6 +11,7 @@
  * `review` (one task of each kind of review, merge, pull request and delivery),
  * `machines` (tasks on machines, and tasks that wait for one),
  * `races` (a race of each kind, the inner loop of a project),
+ * `issues` (tasks of issues, an import that was interrupted), `no-host` (a project without a code host),
  * `shut` (other programs cannot reach it), `unguarded` (started with --no-mcp and --no-auth),
  * `full` (the disk is full), `low` (little space is left, and a deletion waits for an answer);
  * anything else is the full one.
@@ -25,6 +26,7 @@ import { costAnswers } from "./sampleCosts.ts";
 import { diffAnswers, manyAnswers } from "./sampleDiff.ts";
 import { fixAnswers } from "./sampleFixes.ts";
 import { healthAnswers } from "./sampleHealth.ts";
+import { issueAnswers } from "./sampleIssues.ts";
 import { knowledgeAnswers } from "./sampleKnowledge.ts";
 import { loopAnswers } from "./sampleLoop.ts";
 import { machineAnswers } from "./sampleMachines.ts";
@@ -80,6 +82,7 @@ function readsOf(sample: string | null, tasks: readonly Task[]): Handlers {
     ...storageAnswers(sample),
     ...profileAnswers(sample),
     ...machineAnswers(sample),
+    ...issueAnswers(sample, tasks),
     ...reviewAnswers(),
     ...placeAnswers(projects, tasks),
     ...agentAnswers(sample),

@@ -6,6 +6,7 @@ import type { Task } from "#ui/api/generated.ts";
 import { movedTask, type Handlers, type Input, type OpName, type Output } from "./answers.ts";
 import { sampleAgent, sampleProject, sampleTask, sampleWorkspace } from "./sample.ts";
 import { sampleComment } from "./sampleDiff.ts";
+import { sampleImport } from "./sampleIssues.ts";
 import { sampleMachine } from "./sampleMachines.ts";
 import { sampleHookTest } from "./sampleProcess.ts";
 import { sampleReport } from "./sampleValidate.ts";
@@ -78,6 +79,11 @@ export function unchangedAnswers({ read, tasks }: Read): Handlers {
       }),
     machine_update: machine,
     machine_delete: () => ({ done: true, jobs_left: [] }),
+    issue_import: () => sampleImport(),
+    issue_import_file: ({ name }) => sampleImport({ kind: "markdown", source: name }),
+    issue_import_cancel: () => sampleImport(),
+    issue_import_continue: () => sampleImport(),
+    task_issue_settle: task,
     task_create: ({ project_id }) => sampleTask({ project_id }),
     task_claim: task,
     task_update: task,

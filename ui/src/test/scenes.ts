@@ -45,6 +45,8 @@ export const pageScenes: readonly PageScene[] = [
     "merge",
     "pullRequests",
   ].map((tab) => scene(`project: ${tab}`, null, `#/settings/project/p1?tab=${tab}`)),
+  scene("board of issues", "issues", "#/board/p1"),
+  scene("task of an issue", "issues", "#/task/p1/2"),
   scene("conversation", "agents", "#/task/p1/1"),
   scene("diff", "diff", "#/task/p1/1?tab=diff"),
   scene("conflict", "diff", "#/task/p1/2?tab=review"),

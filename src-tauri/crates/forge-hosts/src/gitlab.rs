@@ -7,7 +7,7 @@ mod issues;
 
 use async_trait::async_trait;
 use forge_model::{
-    issue::{Issue, IssueComment, IssueQuery},
+    issue::{Issue, IssueComment, IssueQuery, LabelChange},
     pull_request::{
         HostCheck, HostCheckStatus, HostComment, Mergeable, PullRequest, PullRequestLink, PullRequestState,
     },
@@ -232,6 +232,18 @@ impl Host for Gitlab {
 
     async fn issue_comments(&self, number: u32, _count: u32) -> Result<Vec<IssueComment>, HostError> {
         issues::comments(&self.http, &self.project, number).await
+    }
+
+    async fn comment_issue(&self, number: u32, text: &str) -> Result<(), HostError> {
+        issues::comment(&self.http, &self.project, number, text).await
+    }
+
+    async fn close_issue(&self, number: u32) -> Result<(), HostError> {
+        issues::close(&self.http, &self.project, number).await
+    }
+
+    async fn label_issue(&self, number: u32, change: &LabelChange) -> Result<(), HostError> {
+        issues::label(&self.http, &self.project, number, change).await
     }
 
     async fn is_public(&self) -> Result<bool, HostError> {

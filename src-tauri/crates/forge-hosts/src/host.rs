@@ -1,7 +1,7 @@
 //! What every host can do.
 
 use async_trait::async_trait;
-use forge_model::issue::{Issue, IssueComment, IssueQuery};
+use forge_model::issue::{Issue, IssueComment, IssueQuery, LabelChange};
 use forge_model::pull_request::PullRequestLink;
 
 use crate::issues::{IssueEtags, IssuePage};
@@ -82,6 +82,25 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// See [`HostError`].
     async fn issue_comments(&self, number: u32, count: u32) -> Result<Vec<IssueComment>, HostError>;
+
+    /// Writes a comment on an issue.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn comment_issue(&self, number: u32, text: &str) -> Result<(), HostError>;
+
+    /// Closes an issue; one that is closed stays so.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn close_issue(&self, number: u32) -> Result<(), HostError>;
+
+    /// Gives an issue a label, which is made where there is none of that name, and takes others away. Labels that it has,
+    /// or lacks, already are left alone.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    async fn label_issue(&self, number: u32, change: &LabelChange) -> Result<(), HostError>;
 
     /// Whether people who are not members may write issues: the repository is visible beyond its members.
     ///

@@ -138,6 +138,11 @@ impl Http {
         self.send(self.client.request(method, format!("{}{path}", self.endpoint.api)).json(body), what).await
     }
 
+    /// Has something deleted.
+    pub(crate) async fn delete(&self, path: &str, what: &str) -> Result<Answer, HostError> {
+        self.send(self.client.delete(format!("{}{path}", self.endpoint.api)), what).await
+    }
+
     /// How many requests the host granted the last time it said so.
     pub(crate) fn quota(&self) -> Option<Quota> {
         *self.quota.lock().unwrap_or_else(PoisonError::into_inner)

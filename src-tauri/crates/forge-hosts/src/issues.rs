@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forge_model::issue::{Issue, IssueComment};
+use forge_model::issue::{Issue, IssueComment, LabelChange};
 
 use crate::{
     error::HostError,
@@ -78,6 +78,13 @@ pub(crate) async fn page(
         total: page.total,
         body: page.body.clone(),
     })
+}
+
+/// What of a change of labels is to be done to an issue that has these.
+pub(crate) fn label_steps<'c>(issue: &Issue, change: &'c LabelChange) -> (Option<&'c str>, Vec<&'c str>) {
+    let has = |label: &&str| issue.labels.iter().any(|own| own == label);
+    let add = change.add.as_deref().filter(|label| !has(label));
+    (add, change.remove.iter().map(String::as_str).filter(has).collect())
 }
 
 /// The last comments, oldest first.

@@ -66,4 +66,6 @@ id! {
     TerminalId,
     /// One import of issues.
     IssueImportId,
+    /// One thing to be written to an issue.
+    IssueReportId,
 }

@@ -9,6 +9,7 @@ use crate::{
     environment::{EnvironmentSettings, ShellMode},
     hook::LifecycleHooks,
     inner_loop::InnerLoop,
+    issue::IssueSettings,
     names,
     path::branch_fault,
     pull_request::HostConfig,
@@ -204,6 +205,8 @@ contract! {
         pub merge_config: MergeConfig,
         /// Code host for pull requests; taken from the git remote when absent.
         pub code_host: Option<HostConfig>,
+        /// Issues that are imported automatically, and what is written back to issues.
+        pub issues: IssueSettings,
         /// Untracked files that a new worktree gets from the user's checkout.
         pub copy_files: Vec<CopyFile>,
         /// Commands that set up a new worktree.
@@ -269,6 +272,7 @@ impl Default for ProjectSettings {
             review_config: ReviewConfig::default(),
             merge_config: MergeConfig::default(),
             code_host: None,
+            issues: IssueSettings::default(),
             copy_files: Vec::new(),
             setup: Vec::new(),
             lifecycle_hooks: LifecycleHooks::default(),

@@ -49,3 +49,22 @@ CREATE TABLE issue_import_items (
     PRIMARY KEY (import_id, position),
     UNIQUE (import_id, ref)
 ) STRICT;
+
+-- What is to be written to the issues of tasks, in the order of the moves that it tells of.
+CREATE TABLE issue_reports (
+    position   INTEGER PRIMARY KEY,
+    id         TEXT NOT NULL UNIQUE,
+    task_id    TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    kind       TEXT NOT NULL,
+    labels     TEXT, -- JSON: which labels change
+    created_at INTEGER NOT NULL,
+    asked_at   INTEGER,
+    sent_at    INTEGER,
+    retry_at   INTEGER,
+    failures   INTEGER NOT NULL DEFAULT 0,
+    problem    TEXT,
+    remedy     TEXT
+) STRICT;
+
+CREATE INDEX issue_reports_task ON issue_reports (task_id);
+CREATE INDEX issue_reports_unsent ON issue_reports (task_id, position) WHERE sent_at IS NULL;

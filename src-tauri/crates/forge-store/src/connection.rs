@@ -27,10 +27,14 @@ pub(crate) fn options(path: &Path) -> SqliteConnectOptions {
         .pragma("cache_size", format!("-{WRITER_CACHE_KIB}"))
 }
 
+/// How a file is opened that nobody may change.
+pub(crate) fn read_only(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new().filename(path).read_only(true).immutable(true)
+}
+
 /// Whether a copy holds the tables of Forge.
 pub(crate) async fn tables_of_copy(path: &Path) -> Result<bool, StoreError> {
-    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(true);
-    let mut connection = SqliteConnection::connect_with(&options).await?;
+    let mut connection = SqliteConnection::connect_with(&read_only(path)).await?;
     let found: i64 = sqlx::query_scalar(
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('tasks', '_sqlx_migrations')",
     )

@@ -25,6 +25,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 mod trouble;
+pub mod vibe_kanban;
 
 pub use error::StoreError;
 pub use migrations::MigrationError;

@@ -13,6 +13,7 @@ pub mod events;
 pub mod executions;
 pub mod fixes;
 pub mod issue_imports;
+pub mod issue_reports;
 pub mod issue_sources;
 pub mod jobs;
 pub mod ledger;

@@ -10,6 +10,7 @@ mod dialect;
 mod gitea;
 mod github;
 mod gitlab;
+mod issues;
 mod state;
 
 use std::{
@@ -30,7 +31,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-pub use state::{ACCOUNT, FakeComment, FakePull, HostFault};
+pub use state::{ACCOUNT, FakeComment, FakeIssue, FakePull, HostFault};
 use state::{Answer, Asked, Comment, OWNER, REPO, State};
 
 /// The token that a fake host accepts; every other one is refused.
@@ -143,6 +144,31 @@ impl FakeHost {
     /// Makes every request meet this fault from now on; none ends it.
     pub fn set_fault(&self, fault: Option<HostFault>) {
         self.state().fault = fault;
+    }
+
+    /// Has the request after so many further ones answered by a rate limit of so many seconds.
+    pub fn limit_after(&self, requests: usize, seconds: u32) {
+        let mut state = self.state();
+        let at = state.requests + requests + 1;
+        state.limited.insert(at, seconds);
+    }
+
+    /// Somebody writes an issue, or writes it anew.
+    pub fn put_issue(&self, issue: FakeIssue) {
+        let mut state = self.state();
+        state.issues.retain(|it| it.number != issue.number);
+        state.issues.push(issue);
+    }
+
+    /// An issue as it is now.
+    #[must_use]
+    pub fn issue(&self, number: u32) -> Option<FakeIssue> {
+        self.state().issues.iter().find(|issue| issue.number == number).cloned()
+    }
+
+    /// Somebody lets everybody see the repository, or members alone.
+    pub fn set_public(&self, is_public: bool) {
+        self.state().is_public = is_public;
     }
 
     /// Somebody merges it with a merge commit, whose id it gives.
@@ -283,7 +309,9 @@ async fn answer(Shared(state): Shared<Arc<Mutex<State>>>, request: Request) -> R
     };
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
     state.requests += 1;
-    let said = match state.fault {
+    let count = state.requests;
+    let fault = state.limited.remove(&count).map(HostFault::Busy).or(state.fault);
+    let said = match fault {
         Some(HostFault::Broken) => Answer::refused(500, "Server Error"),
         Some(HostFault::Forbidden) => Answer::refused(403, "The token may not do this"),
         Some(HostFault::Busy(seconds)) => {

@@ -70,11 +70,12 @@ export const BoardCard = memo(function BoardCard({
     "data-lifted": lifted || undefined,
     "data-pressing": tone === "danger" || tone === "warning" ? tone : undefined,
   };
-  const card = t("board.cardLabel", {
+  const said = t("board.cardLabel", {
     number: task.number,
     title: task.title,
     state: state?.display_name ?? task.status,
   });
+  const card = task.issue?.differs ? t("board.cardDiffers", { card: said }) : said;
   // While its title is typed it is not a button: a text box inside of one could not be reached.
   if (editing) return <div {...looks}>{face}</div>;
   return (

@@ -1,4 +1,4 @@
-import { FolderGit2, FolderPlus, Play, SquareKanban } from "lucide-react";
+import { FileInput, FolderGit2, FolderPlus, Play, SquareKanban } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { navigate } from "#ui/app/router.ts";
 import { useOpMutation } from "#ui/api/client.ts";
@@ -53,9 +53,14 @@ export function NoTasks({ view, columns }: { view: WorkflowView; columns: readon
         icon={<SquareKanban />}
         title={t("board.noTasks")}
         actions={
-          <Button variant="primary" keys="c" onClick={() => showOverlay("newTask")}>
-            {t("board.firstTask")}
-          </Button>
+          <>
+            <Button variant="primary" keys="c" onClick={() => showOverlay("newTask")}>
+              {t("board.firstTask")}
+            </Button>
+            <Button icon={<FileInput />} onClick={() => showOverlay("importIssues")}>
+              {t("issues.command")}
+            </Button>
+          </>
         }
       >
         {t("board.noTasksText")}

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { FolderCog } from "lucide-react";
+import { FileInput, FolderCog } from "lucide-react";
 import { navigate, setQuery, formatRoute, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { TaskByNumber } from "#ui/app/TaskPage.tsx";
@@ -46,6 +46,11 @@ function ProjectBoard({ project }: { project: Project }) {
         }
         actions={
           <>
+            <IconButton
+              label={t("issues.command")}
+              icon={<FileInput />}
+              onClick={() => showOverlay("importIssues")}
+            />
             <IconButton
               label={t("projectSettings.command")}
               keys="g ,"

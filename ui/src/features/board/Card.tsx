@@ -18,6 +18,7 @@ import {
   Lock,
   MessageCircleQuestion,
   Pause,
+  Play,
   Scale,
   Server,
   ServerOff,
@@ -49,6 +50,7 @@ import { Countdown, Elapsed } from "#ui/components/Elapsed.tsx";
 import { PriorityGlyph } from "#ui/components/PriorityGlyph.tsx";
 import { RelativeTime } from "#ui/components/RelativeTime.tsx";
 import { StateGlyph } from "#ui/components/StateGlyph.tsx";
+import { IssueMark } from "./IssueMark.tsx";
 import { KinNumbers, ParentMark } from "./Kin.tsx";
 import { Serves } from "./Serves.tsx";
 import { useActivity } from "./useActivity.ts";
@@ -92,6 +94,7 @@ const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   cost_limit: <CircleDollarSign />,
   race_running: <Flag />,
   race_crown: <Crown />,
+  start_required: <Play />,
 };
 
 const pullGlyphs: Readonly<Record<PullRequestState, LucideIcon>> = {
@@ -166,6 +169,7 @@ function RaceMark({ raced }: { raced: RaceBadge }) {
 function waitWords(reason: string, t: TFunction): string | null {
   if (reason === "race_running") return t("board.line.racing");
   if (reason === "race_crown") return t("board.line.chooseWinner");
+  if (reason === "start_required") return t("task.waits.start_required");
   if (reason === "no_machine") return t("task.waits.no_machine");
   if (reason === "machine_unreachable") return t("machines.contact.unreachable");
   if (reason === "job_pending") return t("task.waits.job_pending");
@@ -346,6 +350,7 @@ export const CardFace = memo(function CardFace({
         <StateGlyph kind={kindOf(task, state)} live={live} label={state?.display_name ?? ""} />
         <span className={styles.number}>#{task.number}</span>
         {task.parent_id !== null && <ParentMark id={task.parent_id} />}
+        {task.issue && <IssueMark issue={task.issue} />}
         {showState && <span className={styles.state}>{state?.display_name}</span>}
         {machine && (
           <span className={styles.machine}>

@@ -64,7 +64,7 @@ export function lineOf(task: Task, state: KnownState | undefined, ask: string | 
 }
 
 /** Waits that end by what a person does. */
-const personsWaits: ReadonlySet<string> = new Set(["race_crown", "no_machine"]);
+const personsWaits: ReadonlySet<string> = new Set(["race_crown", "no_machine", "start_required"]);
 
 /** The tone of a line's words; its glyph says the same in another way. */
 export function lineTone(line: Line): "accent" | "warning" | "danger" | "review" | "neutral" {

@@ -1,5 +1,6 @@
 //! Issues: tasks that come from a code host or a file.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use forge_engine::{ImportFrom, NewImport};
 use forge_model::actor::Actor;
 use forge_model::ids::{IssueImportId, ProjectId, TaskId};
@@ -12,7 +13,7 @@ use super::{Page, TaskPath, answer, input, projects::ProjectPath};
 use crate::{Api, ApiError};
 
 /// The largest body of an [`ImportFile`].
-pub(crate) const MAX_BODY: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_BODY: usize = 64 * 1024 * 1024;
 
 input! {
     /// Which issues of the project's code host to list.
@@ -63,8 +64,15 @@ input! {
         /// Format: `markdown`, `csv` or `vibe_kanban`; derived from the name when absent.
         #[serde(default)]
         pub kind: Option<IssueKind>,
-        /// Content of the file.
-        pub text: String,
+        /// Content of a text file.
+        #[serde(default)]
+        pub text: Option<String>,
+        /// Content in base64 instead; for a database of vibe-kanban.
+        #[serde(default)]
+        pub data: Option<String>,
+        /// Name of the project in a database of vibe-kanban; needed if it has several.
+        #[serde(default)]
+        pub board: Option<String>,
         /// State of the workflow for new tasks, of kind `backlog` or `initial`; the backlog when absent.
         #[serde(default)]
         pub into: Option<String>,
@@ -128,12 +136,19 @@ pub(crate) async fn import(api: Api, _: Actor, asked: ImportIssues) -> Result<Is
             state: asked.state.unwrap_or_default(),
         }),
     };
-    Ok(api.engine().import_issues(&asked.project_id, NewImport { from, state: asked.into }).await?)
+    Ok(api.engine().import_issues(&asked.project_id, NewImport { from, into: asked.into }).await?)
 }
 
 pub(crate) async fn import_file(api: Api, _: Actor, file: ImportFile) -> Result<IssueImport, ApiError> {
-    let from = ImportFrom::File { kind: file.kind, name: file.name, text: file.text };
-    Ok(api.engine().import_issues(&file.project_id, NewImport { from, state: file.into }).await?)
+    let content = match (file.text, file.data) {
+        (Some(text), None) => text.into_bytes(),
+        (None, Some(data)) => {
+            BASE64_STANDARD.decode(data).map_err(|_| ApiError::invalid("data", "must be base64"))?
+        }
+        _ => return Err(ApiError::invalid("text", "either `text` or `data` is required")),
+    };
+    let from = ImportFrom::File { kind: file.kind, name: file.name, content, project: file.board };
+    Ok(api.engine().import_issues(&file.project_id, NewImport { from, into: file.into }).await?)
 }
 
 pub(crate) async fn imports(api: Api, _: Actor, path: ProjectPath) -> Result<Page<IssueImport>, ApiError> {
@@ -154,6 +169,10 @@ pub(crate) async fn resume(api: Api, _: Actor, path: ImportPath) -> Result<Issue
 
 pub(crate) async fn of_task(api: Api, _: Actor, path: TaskPath) -> Result<TaskIssueAnswer, ApiError> {
     Ok(TaskIssueAnswer { issue: api.engine().task_issue(&path.task_id).await? })
+}
+
+pub(crate) async fn retry(api: Api, _: Actor, path: TaskPath) -> Result<TaskIssueAnswer, ApiError> {
+    Ok(TaskIssueAnswer { issue: api.engine().retry_issue_reports(&path.task_id).await? })
 }
 
 pub(crate) async fn settle(api: Api, _: Actor, choice: SettleIssue) -> Result<Task, ApiError> {

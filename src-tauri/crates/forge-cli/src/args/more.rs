@@ -202,12 +202,15 @@ pub(crate) enum Issue {
         all: bool,
         #[command(flatten)]
         filter: IssueFilterArgs,
-        /// Import a file instead: a Markdown task list, CSV, or a JSON export of vibe-kanban
+        /// Import a file instead: a Markdown task list, CSV, or the database or a JSON export of vibe-kanban
         #[arg(long, conflicts_with_all = ["search", "label", "state"])]
         file: Option<PathBuf>,
         /// Format of the file [default: by its name]
         #[arg(long, requires = "file")]
         format: Option<IssueFormat>,
+        /// Project in a database of vibe-kanban, if it has several
+        #[arg(long, value_name = "NAME", requires = "file")]
+        board: Option<String>,
         /// State for new tasks [default: the backlog]
         #[arg(long, value_name = "STATE", add = ArgValueCompleter::new(complete::states))]
         into: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use forge_api::{
     Reply,
     operations::{
@@ -34,9 +35,9 @@ use crate::{
 pub(crate) async fn run(at: &At, command: Issue) -> Result<Answer, CliError> {
     match command {
         Issue::List { filter, page } => list(at, filter, page).await,
-        Issue::Import { numbers, all, filter, file, format, into, no_wait } => {
+        Issue::Import { numbers, all, filter, file, format, board, into, no_wait } => {
             let started = match file {
-                Some(file) => import_file(at, &file, format, into).await?,
+                Some(file) => import_file(at, &file, (format, board), into).await?,
                 None => {
                     let is_narrowed =
                         filter.search.is_some() || !filter.label.is_empty() || filter.state.is_some();
@@ -141,10 +142,10 @@ async fn import_from_host(
 async fn import_file(
     at: &At,
     file: &Path,
-    format: Option<IssueFormat>,
+    (format, board): (Option<IssueFormat>, Option<String>),
     into: Option<String>,
 ) -> Result<Reply<issue::IssueImport>, CliError> {
-    let text = std::fs::read_to_string(file).map_err(CliError::io(format!("read {}", file.display())))?;
+    let content = std::fs::read(file).map_err(CliError::io(format!("read {}", file.display())))?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let kind = format.map(|format| match format {
         IssueFormat::Markdown => IssueKind::Markdown,
@@ -152,7 +153,8 @@ async fn import_file(
         IssueFormat::VibeKanban => IssueKind::VibeKanban,
     });
     let project_id = at.project().await?;
-    at.call(IssueImportFile, ImportFile { project_id, name, kind, text, into }).await
+    let data = Some(BASE64_STANDARD.encode(content));
+    at.call(IssueImportFile, ImportFile { project_id, name, kind, text: None, data, board, into }).await
 }
 
 /// Follows an import until it ended, waits or failed.
@@ -249,6 +251,11 @@ fn shown(issue: &issue::TaskIssue, number: u32) -> String {
         lines.extend(pending.title.as_ref().map(|title| format!("title: {title}")));
         lines.extend(pending.description.as_ref().map(|text| format!("description:\n{text}")));
         lines.push(format!("next: forge issue keep {number} issue|task"));
+    }
+    for unsent in &issue.unsent {
+        let problem = unsent.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
+        lines.push(format!("\nto be written to the issue: {}{problem}", unsent.kind));
+        lines.extend(unsent.remedy.as_ref().map(|remedy| format!("remedy: {remedy}")));
     }
     for comment in &issue.comments {
         lines.push(format!("\n{}:\n{}", comment.author, comment.body.trim()));

@@ -67,6 +67,14 @@ impl Engine {
         issue::task_issue(&self.world, id).await
     }
 
+    /// Tries now what could not be written to the issue of a task.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn retry_issue_reports(&self, id: &TaskId) -> Result<Option<TaskIssue>> {
+        issue::retry_reports(&self.world, id).await
+    }
+
     /// Decides which text a task keeps where its issue says something else.
     ///
     /// # Errors

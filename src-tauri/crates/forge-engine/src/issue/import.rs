@@ -10,7 +10,9 @@ use std::{
 };
 
 use forge_hosts::{Host, HostError, IssueEtags, IssuePage};
-use forge_model::issue::{ImportOutcome, ImportStatus, Issue, IssueComment, IssueOrigin, IssueQuery};
+use forge_model::issue::{
+    COMMENT_MARK, ImportOutcome, ImportStatus, Issue, IssueComment, IssueOrigin, IssueQuery,
+};
 use forge_model::time::Timestamp;
 use forge_store::table::issue_imports::{ImportItemRow, IssueImportRow};
 use tokio::sync::Notify;
@@ -168,10 +170,12 @@ async fn ask(
             Err(error) => return Err(error),
         },
     };
-    let comments = match issue.comment_count {
+    let mut comments = match issue.comment_count {
         0 => Vec::new(),
         count => way.issue_comments(number, count).await?,
     };
+    // Agents are not told what Forge itself wrote.
+    comments.retain(|comment| !comment.body.contains(COMMENT_MARK));
     Ok(Found::Issue(item, Box::new(issue), comments))
 }
 
@@ -248,7 +252,8 @@ async fn wait_or_fail(world: &World, row: &IssueImportRow, error: &HostError) ->
     Ok(())
 }
 
-fn next_try(world: &World, until: Option<Timestamp>, failures: u32) -> Timestamp {
+/// When the code host is asked again after so many failures.
+pub(crate) fn next_try(world: &World, until: Option<Timestamp>, failures: u32) -> Timestamp {
     let pause = FIRST_PAUSE_MS.saturating_mul(1 << failures.min(16)).min(LONGEST_PAUSE_MS);
     let sooner = world.now().plus_ms(pause / i64::from(world.inner.config.host_pace.max(1)));
     until.unwrap_or(sooner).max(world.now().plus_ms(1))

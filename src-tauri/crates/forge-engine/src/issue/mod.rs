@@ -2,22 +2,25 @@
 //!
 //! This file has what people do about them. An import is written down before anything is asked of a code host, and each
 //! issue has a transaction of its own (`issue/import.rs`), so that a kill or an error loses nothing and repeats nothing. What
-//! becomes of one issue is decided in `issue/task.rs`. Absent: writing to the code host.
+//! becomes of one issue is decided in `issue/task.rs`. What a project does automatically is in `issue/rule.rs` (importing) and
+//! `issue/report.rs` (writing to the code host).
 
 pub(crate) mod contribution;
+mod file;
 mod import;
+mod report;
+mod rule;
 mod task;
 
 use forge_hosts::HostError;
 use forge_model::event::EventType;
 use forge_model::ids::{IssueImportId, ProjectId, TaskId};
 use forge_model::issue::{
-    ImportStatus, Issue, IssueChoice, IssueImport, IssueKind, IssueListing, IssueOrigin, IssueQuery,
-    ListedIssue, TaskIssue, TaskText,
+    ImportStatus, IssueChoice, IssueImport, IssueKind, IssueListing, IssueOrigin, IssueQuery, ListedIssue,
+    TaskIssue, TaskText,
 };
 use forge_model::task::Task;
 use forge_model::workflow::{State, StateKind};
-use forge_reading::issue_file::{read_csv, read_markdown, read_vibe_kanban};
 use forge_store::table::issue_imports::IssueImportRow;
 use forge_store::{ReadConnection, Tx};
 use serde_json::{Value, json};
@@ -31,7 +34,7 @@ use crate::{
 };
 
 /// The most issues of one import.
-pub(crate) const MOST_ISSUES: usize = 2_000;
+const MOST_ISSUES: usize = 2_000;
 /// That many imports of a project that ended are kept, and listed.
 const KEPT_IMPORTS: u32 = 20;
 /// That many issues that could not be imported are told.
@@ -44,7 +47,7 @@ pub struct NewImport {
     pub from: ImportFrom,
     /// The state that new tasks are created in: one of kind `backlog` or `initial`. When absent, the first of kind
     /// `backlog`, else the initial state.
-    pub state: Option<String>,
+    pub into: Option<String>,
 }
 
 /// Which issues to import.
@@ -61,7 +64,9 @@ pub enum ImportFrom {
         /// Its name. A later import of a file with the same name finds its tasks again.
         name: String,
         /// Its content.
-        text: String,
+        content: Vec<u8>,
+        /// Of a database with several projects, the name of the one that is meant.
+        project: Option<String>,
     },
 }
 
@@ -98,7 +103,7 @@ pub(crate) async fn issues(
 /// Begins to import issues.
 pub(crate) async fn import_issues(world: &World, project: &ProjectId, new: NewImport) -> Result<IssueImport> {
     let context = core::contexts::context(world, &mut *world.store().read().await?, project).await?;
-    let state = new_state(&context, new.state.as_deref())?.name.clone();
+    let state = new_state(&context, new.into.as_deref())?.name.clone();
     let (origin, query, items) = match new.from {
         ImportFrom::Numbers(numbers) => {
             if numbers.is_empty() || numbers.len() > MOST_ISSUES {
@@ -109,8 +114,8 @@ pub(crate) async fn import_issues(world: &World, project: &ProjectId, new: NewIm
             (host_origin(world, &context).await?, None, items)
         }
         ImportFrom::Query(query) => (host_origin(world, &context).await?, Some(query), Vec::new()),
-        ImportFrom::File { kind, name, text } => {
-            let (origin, issues) = read_file(kind, &name, &text)?;
+        ImportFrom::File { kind, name, content, project } => {
+            let (origin, issues) = file::read_file(world, kind, &name, (content, project)).await?;
             let items = issues.into_iter().map(|issue| (issue.reference.clone(), Some(issue)));
             (origin, None, items.collect::<Vec<_>>())
         }
@@ -189,7 +194,9 @@ pub(crate) async fn continue_import(world: &World, id: &IssueImportId) -> Result
 pub(crate) async fn task_issue(world: &World, id: &TaskId) -> Result<Option<TaskIssue>> {
     let mut conn = world.store().read().await?;
     core::load::load(world, &mut conn, id, None).await?;
+    let unsent = conn.issue_reports().unsent(id).await?.into_iter().map(report::unsent).collect();
     Ok(conn.issue_sources().get(id).await?.map(|row| TaskIssue {
+        unsent,
         issue: row.link(),
         labels: row.labels,
         comments: row.comments,
@@ -232,6 +239,12 @@ pub(crate) async fn settle_issue(
     Ok(view)
 }
 
+/// Tries now what could not be written to the issue of a task.
+pub(crate) async fn retry_reports(world: &World, id: &TaskId) -> Result<Option<TaskIssue>> {
+    report::retry_reports(world, id).await?;
+    task_issue(world, id).await
+}
+
 /// The state that an import creates tasks in.
 fn new_state<'c>(context: &'c ProjectContext, named: Option<&str>) -> Result<&'c State> {
     let states = || context.workflow.states.iter().filter(|state| takes_new(state));
@@ -242,44 +255,13 @@ fn new_state<'c>(context: &'c ProjectContext, named: Option<&str>) -> Result<&'c
     };
     found.ok_or_else(|| {
         let known: Vec<&str> = states().map(|state| state.name.as_str()).collect();
-        EngineError::invalid("state", format!("must be one of {}", known.join(", ")))
+        EngineError::invalid("into", format!("must be one of {}", known.join(", ")))
     })
 }
 
 /// Whether tasks that nobody has begun stand in a state.
 pub(crate) const fn takes_new(state: &State) -> bool {
     matches!(state.kind, StateKind::Backlog | StateKind::Initial)
-}
-
-/// The issues of a file, and the file as a source.
-fn read_file(kind: Option<IssueKind>, name: &str, text: &str) -> Result<(IssueOrigin, Vec<Issue>)> {
-    let name = name.rsplit(['/', '\\']).next().unwrap_or_default().trim();
-    if name.is_empty() || name.chars().any(char::is_control) {
-        return Err(EngineError::invalid("name", "must be the name of a file"));
-    }
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
-    let by_name = match ending.as_str() {
-        "md" | "markdown" => Some(IssueKind::Markdown),
-        "csv" | "tsv" => Some(IssueKind::Csv),
-        "json" => Some(IssueKind::VibeKanban),
-        _ => None,
-    };
-    let unread = |error: forge_reading::issue_file::IssueFileError| {
-        EngineError::invalid("text", format!("could not be read: {error}"))
-    };
-    let (kind, issues) = match kind.or(by_name) {
-        Some(IssueKind::Markdown) => (IssueKind::Markdown, read_markdown(text)),
-        Some(IssueKind::Csv) => (IssueKind::Csv, read_csv(text).map_err(unread)?),
-        Some(IssueKind::VibeKanban) => (IssueKind::VibeKanban, read_vibe_kanban(text).map_err(unread)?),
-        Some(IssueKind::Github | IssueKind::Gitlab | IssueKind::Gitea) | None => {
-            return Err(EngineError::invalid("kind", "must be markdown, csv or vibe_kanban"));
-        }
-    };
-    if issues.is_empty() || issues.len() > MOST_ISSUES {
-        let message = format!("must have 1 to {MOST_ISSUES} issues, and has {}", issues.len());
-        return Err(EngineError::invalid("text", message));
-    }
-    Ok((IssueOrigin::File { kind, name: name.to_owned() }, issues))
 }
 
 async fn host_origin(world: &World, context: &ProjectContext) -> Result<IssueOrigin> {
@@ -357,31 +339,6 @@ async fn go_on(world: &World) -> Result<()> {
 mod tests {
     use super::*;
     use crate::core::testing;
-
-    #[test]
-    fn format_of_a_file_is_said_or_as_its_name_ends() {
-        let kind = |kind, name: &str, text: &str| {
-            read_file(kind, name, text).map(|(origin, issues)| (origin.key(), issues.len()))
-        };
-        let found = |key: &str, count| (key.to_owned(), count);
-        assert_eq!(kind(None, "/a/b/TODO.md", "- [ ] A\n- [x] B\n").unwrap(), found("markdown:TODO.md", 2));
-        assert_eq!(kind(None, "C:\\x.CSV", "title\nA\n").unwrap(), found("csv:x.CSV", 1));
-        assert_eq!(kind(Some(IssueKind::Csv), "x", "title\nA\n").unwrap(), found("csv:x", 1));
-        let export = r#"[{"id":"1","title":"A"}]"#;
-        assert_eq!(kind(None, "tasks.json", export).unwrap(), found("vibe_kanban", 1));
-        let many = "- [ ] A\n".repeat(MOST_ISSUES + 1);
-        for (said, name, text) in [
-            (None, "x", "- [ ] A"),
-            (None, "/", "- [ ] A"),
-            (Some(IssueKind::Github), "x.md", "- [ ] A"),
-            (None, "x.md", "nothing"),
-            (None, "x.csv", "a,b\n1,2"),
-            (None, "x.json", "{}"),
-            (None, "x.md", many.as_str()),
-        ] {
-            assert!(matches!(kind(said, name, text), Err(EngineError::Invalid(_))), "{name} {text:.20}");
-        }
-    }
 
     #[test]
     fn tasks_are_created_where_nobody_has_begun() {

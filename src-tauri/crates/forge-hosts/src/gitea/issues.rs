@@ -1,20 +1,24 @@
 //! Issues at Gitea and Forgejo. <https://docs.gitea.com/api/1.24/#tag/issue>
 
 use forge_model::{
-    issue::{Issue, IssueComment, IssueQuery, IssueState},
+    issue::{Issue, IssueComment, IssueQuery, IssueState, LabelChange},
     time::Timestamp,
 };
+use reqwest::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::{
     endpoint::segment,
     error::HostError,
     http::Http,
-    issues::{IssueEtags, IssuePage, last_of, page as read_page},
+    issues::{IssueEtags, IssuePage, label_steps, last_of, page as read_page},
 };
 
 /// The most that Gitea puts on a page unless its owner changed that.
 const PAGE: usize = 50;
+/// Color of a label that Forge makes.
+const NEW_COLOR: &str = "#ededed";
 
 #[derive(Deserialize)]
 struct Item {
@@ -32,6 +36,13 @@ struct Item {
 
 #[derive(Deserialize)]
 struct Label {
+    name: String,
+}
+
+/// A label of the repository.
+#[derive(Deserialize)]
+struct KnownLabel {
+    id: i64,
     name: String,
 }
 
@@ -98,6 +109,66 @@ pub(super) async fn comments(http: &Http, repo: &str, number: u32) -> Result<Vec
         at: Some(comment.created_at),
     });
     Ok(last_of(all.collect()))
+}
+
+pub(super) async fn comment(http: &Http, repo: &str, number: u32, text: &str) -> Result<(), HostError> {
+    let (path, what) = (format!("{repo}/issues/{number}/comments"), format!("issue {number}"));
+    http.write(Method::POST, &path, &json!({ "body": text }), &what).await.map(drop)
+}
+
+pub(super) async fn close(http: &Http, repo: &str, number: u32) -> Result<(), HostError> {
+    let (path, what) = (format!("{repo}/issues/{number}"), format!("issue {number}"));
+    http.write(Method::PATCH, &path, &json!({ "state": "closed" }), &what).await.map(drop)
+}
+
+/// Gitea names labels by numbers, and makes none by itself.
+pub(super) async fn label(
+    http: &Http,
+    repo: &str,
+    number: u32,
+    change: &LabelChange,
+) -> Result<(), HostError> {
+    let (path, what) = (format!("{repo}/issues/{number}/labels"), format!("issue {number}"));
+    let issue = one(http, repo, number).await?;
+    let (add, remove) = label_steps(&issue, change);
+    if add.is_none() && remove.is_empty() {
+        return Ok(());
+    }
+    let known = known_labels(http, repo).await?;
+    let id_of = |name: &str| known.iter().find(|label| label.name == name).map(|label| label.id);
+    if let Some(name) = add {
+        let id = match id_of(name) {
+            Some(id) => id,
+            None => {
+                let new = json!({ "name": name, "color": NEW_COLOR });
+                let what = format!("label {name}");
+                http.write(Method::POST, &format!("{repo}/labels"), &new, &what)
+                    .await?
+                    .read::<KnownLabel>(&what)?
+                    .id
+            }
+        };
+        http.write(Method::POST, &path, &json!({ "labels": [id] }), &what).await?;
+    }
+    for id in remove.into_iter().filter_map(id_of) {
+        http.delete(&format!("{path}/{id}"), &what).await?;
+    }
+    Ok(())
+}
+
+async fn known_labels(http: &Http, repo: &str) -> Result<Vec<KnownLabel>, HostError> {
+    let what = "labels of this repository";
+    let mut all: Vec<KnownLabel> = Vec::new();
+    for page in 1.. {
+        let path = format!("{repo}/labels?limit={PAGE}&page={page}");
+        let answer = http.get(&path, None, what).await?;
+        let more = answer.more;
+        all.extend(answer.read::<Vec<KnownLabel>>(what)?);
+        if !more {
+            break;
+        }
+    }
+    Ok(all)
 }
 
 pub(super) async fn is_public(http: &Http, repo: &str) -> Result<bool, HostError> {

@@ -1,16 +1,18 @@
 //! Issues at GitHub. <https://docs.github.com/en/rest/issues/issues>, <https://docs.github.com/en/rest/search/search>
 
 use forge_model::{
-    issue::{Issue, IssueComment, IssueFilter, IssueQuery, IssueState},
+    issue::{Issue, IssueComment, IssueFilter, IssueQuery, IssueState, LabelChange},
     time::Timestamp,
 };
+use reqwest::Method;
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::json;
 
 use crate::{
     endpoint::segment,
     error::HostError,
     http::Http,
-    issues::{IssueEtags, IssuePage, MOST_COMMENTS, last_of, page as read_page},
+    issues::{IssueEtags, IssuePage, MOST_COMMENTS, label_steps, last_of, page as read_page},
 };
 
 /// The most that GitHub puts on a page.
@@ -132,7 +134,7 @@ pub(super) async fn comments(
 ) -> Result<Vec<IssueComment>, HostError> {
     let what = format!("comments of issue {number}");
     let last = count.div_ceil(PAGE).max(1);
-    let is_short = (count % PAGE) != 0 && ((count % PAGE) as usize) < MOST_COMMENTS;
+    let is_short = !count.is_multiple_of(PAGE) && ((count % PAGE) as usize) < MOST_COMMENTS;
     let first = if is_short { last.saturating_sub(1).max(1) } else { last };
     let mut all = Vec::new();
     for page in first..=last {
@@ -146,6 +148,35 @@ pub(super) async fn comments(
         }));
     }
     Ok(last_of(all))
+}
+
+pub(super) async fn comment(http: &Http, repo: &str, number: u32, text: &str) -> Result<(), HostError> {
+    let (path, what) = (format!("{repo}/issues/{number}/comments"), format!("issue {number}"));
+    http.write(Method::POST, &path, &json!({ "body": text }), &what).await.map(drop)
+}
+
+pub(super) async fn close(http: &Http, repo: &str, number: u32) -> Result<(), HostError> {
+    let (path, what) = (format!("{repo}/issues/{number}"), format!("issue {number}"));
+    http.write(Method::PATCH, &path, &json!({ "state": "closed" }), &what).await.map(drop)
+}
+
+/// GitHub makes labels that it does not know.
+pub(super) async fn label(
+    http: &Http,
+    repo: &str,
+    number: u32,
+    change: &LabelChange,
+) -> Result<(), HostError> {
+    let (path, what) = (format!("{repo}/issues/{number}/labels"), format!("issue {number}"));
+    let issue = one(http, repo, number).await?;
+    let (add, remove) = label_steps(&issue, change);
+    if let Some(label) = add {
+        http.write(Method::POST, &path, &json!({ "labels": [label] }), &what).await?;
+    }
+    for label in remove {
+        http.delete(&format!("{path}/{}", segment(label)), &what).await?;
+    }
+    Ok(())
 }
 
 pub(super) async fn is_public(http: &Http, repo: &str) -> Result<bool, HostError> {

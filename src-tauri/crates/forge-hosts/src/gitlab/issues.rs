@@ -1,16 +1,18 @@
 //! Issues at GitLab. <https://docs.gitlab.com/api/issues/>
 
 use forge_model::{
-    issue::{Issue, IssueComment, IssueFilter, IssueQuery, IssueState},
+    issue::{Issue, IssueComment, IssueFilter, IssueQuery, IssueState, LabelChange},
     time::Timestamp,
 };
+use reqwest::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::{
     endpoint::segment,
     error::HostError,
     http::Http,
-    issues::{IssueEtags, IssuePage, last_of, page as read_page},
+    issues::{IssueEtags, IssuePage, label_steps, last_of, page as read_page},
 };
 
 /// The most that GitLab puts on a page.
@@ -106,6 +108,33 @@ pub(super) async fn comments(
 }
 
 /// An internal project is visible to everybody who is signed in.
+pub(super) async fn comment(http: &Http, project: &str, number: u32, text: &str) -> Result<(), HostError> {
+    let (path, what) = (format!("{project}/issues/{number}/notes"), format!("issue {number}"));
+    http.write(Method::POST, &path, &json!({ "body": text }), &what).await.map(drop)
+}
+
+pub(super) async fn close(http: &Http, project: &str, number: u32) -> Result<(), HostError> {
+    let (path, what) = (format!("{project}/issues/{number}"), format!("issue {number}"));
+    http.write(Method::PUT, &path, &json!({ "state_event": "close" }), &what).await.map(drop)
+}
+
+/// GitLab makes labels that it does not know.
+pub(super) async fn label(
+    http: &Http,
+    project: &str,
+    number: u32,
+    change: &LabelChange,
+) -> Result<(), HostError> {
+    let (path, what) = (format!("{project}/issues/{number}"), format!("issue {number}"));
+    let issue = one(http, project, number).await?;
+    let (add, remove) = label_steps(&issue, change);
+    if add.is_none() && remove.is_empty() {
+        return Ok(());
+    }
+    let body = json!({ "add_labels": add.unwrap_or_default(), "remove_labels": remove.join(",") });
+    http.write(Method::PUT, &path, &body, &what).await.map(drop)
+}
+
 pub(super) async fn is_public(http: &Http, project: &str) -> Result<bool, HostError> {
     let what = "project of that name";
     Ok(http.get(project, None, what).await?.read::<Project>(what)?.visibility != "private")

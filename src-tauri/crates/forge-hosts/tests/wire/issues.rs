@@ -2,7 +2,7 @@
 
 use forge_hosts::{HostError, IssueEtags};
 use forge_model::{
-    issue::{IssueFilter, IssueQuery, IssueState},
+    issue::{IssueFilter, IssueQuery, IssueState, LabelChange},
     pull_request::HostKind,
 };
 use serde_json::{Value, json};
@@ -223,5 +223,69 @@ async fn refusal_of_a_list_says_what_to_do() {
             let refused = host.issues(&query, 1, &mut IssueEtags::default()).await.unwrap_err();
             assert!(format!("{refused:?}").starts_with(expected), "{} {refused:?}", dialect.kind);
         }
+    }
+}
+
+#[tokio::test]
+async fn issue_is_commented_on_and_closed() {
+    for (dialect, comments, method, closes) in [
+        (&GITHUB, "comments", "PATCH", json!({ "state": "closed" })),
+        (&GITEA, "comments", "PATCH", json!({ "state": "closed" })),
+        (&GITLAB, "notes", "PUT", json!({ "state_event": "close" })),
+    ] {
+        let server = Server::start(|_| Reply::json(200, &json!({}))).await;
+        let host = dialect.connect(&server.address);
+        host.comment_issue(7, "Done.").await.unwrap();
+        host.close_issue(7).await.unwrap();
+        let requests = server.requests();
+        let asked: Vec<_> =
+            requests.iter().map(|it| (it.method.as_str(), it.target.clone(), &it.body)).collect();
+        let issue = format!("{}/issues/7", repo(dialect));
+        let body = json!({ "body": "Done." });
+        assert_eq!(asked, [("POST", format!("{issue}/{comments}"), &body), (method, issue.clone(), &closes)]);
+    }
+}
+
+#[tokio::test]
+async fn labels_that_an_issue_has_or_lacks_already_are_left_alone() {
+    let change = |add: Option<&str>, remove: &[&str]| LabelChange {
+        add: add.map(str::to_owned),
+        remove: remove.iter().map(|label| (*label).to_owned()).collect(),
+    };
+    for dialect in ALL {
+        let server = Server::start(move |request| match request.target.rsplit_once("/labels") {
+            Some((of, _)) if !of.contains("/issues/") && request.method == "GET" => {
+                Reply::json(200, &json!([{ "id": 5, "name": "bug" }]))
+            }
+            Some(_) if request.method == "POST" => Reply::json(201, &json!({ "id": 6, "name": "new one" })),
+            _ => Reply::json(200, &issue(dialect, 7)),
+        })
+        .await;
+        let host = dialect.connect(&server.address);
+        host.label_issue(7, &change(Some("bug"), &["absent"])).await.unwrap();
+        assert!(server.requests().iter().all(|it| it.method == "GET"), "{}", dialect.kind);
+        let before = server.requests().len();
+        host.label_issue(7, &change(Some("new one"), &["bug", "absent"])).await.unwrap();
+        let written: Vec<_> = server.requests()[before..]
+            .iter()
+            .filter(|it| it.method != "GET")
+            .map(|it| (it.method.clone(), it.target.replace(repo(dialect), ""), it.body.clone()))
+            .collect();
+        let write = |method: &str, target: &str, body: Value| (method.to_owned(), target.to_owned(), body);
+        let expected = match dialect.kind {
+            HostKind::Github => vec![
+                write("POST", "/issues/7/labels", json!({ "labels": ["new one"] })),
+                write("DELETE", "/issues/7/labels/bug", Value::Null),
+            ],
+            HostKind::Gitea => vec![
+                write("POST", "/labels", json!({ "name": "new one", "color": "#ededed" })),
+                write("POST", "/issues/7/labels", json!({ "labels": [6] })),
+                write("DELETE", "/issues/7/labels/5", Value::Null),
+            ],
+            HostKind::Gitlab => {
+                vec![write("PUT", "/issues/7", json!({ "add_labels": "new one", "remove_labels": "bug" }))]
+            }
+        };
+        assert_eq!(written, expected, "{}", dialect.kind);
     }
 }

@@ -84,6 +84,7 @@ pub fn parse_stored_settings(value: &Value) -> Result<ProjectSettings, Vec<Findi
     findings.extend(findings_of_patterns(&settings.redact, "redact"));
     findings.extend(settings.inner_loop.findings(inner_loop::KEY));
     findings.extend(service_findings(&settings.services, service::KEY));
+    findings.extend(settings.issues.findings());
     findings.extend(settings.code_host.iter().flat_map(HostConfig::findings));
     let mut add = |path: &str, message: &str| {
         findings.push(Finding { path: path.to_owned(), message: message.to_owned() });

@@ -34,6 +34,23 @@ pub enum HostFault {
     Forbidden,
 }
 
+/// An issue as a test makes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FakeIssue {
+    /// Its number.
+    pub number: u32,
+    /// Title.
+    pub title: String,
+    /// Body, Markdown.
+    pub body: String,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Whether it is closed.
+    pub is_closed: bool,
+    /// Comments, oldest first: who wrote what.
+    pub comments: Vec<(String, String)>,
+}
+
 /// A pull request as a test looks at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FakePull {
@@ -163,7 +180,14 @@ pub(super) struct State {
     pub pulls: Vec<Pull>,
     /// By commit and name.
     pub checks: BTreeMap<(String, String), (HostCheckStatus, String)>,
+    pub issues: Vec<FakeIssue>,
+    /// Labels of the repository.
+    pub labels: Vec<String>,
+    /// Whether everybody may see the repository.
+    pub is_public: bool,
     pub fault: Option<HostFault>,
+    /// Requests, by their count, that are answered by a rate limit of so many seconds.
+    pub limited: BTreeMap<usize, u32>,
     pub requests: usize,
     /// How many of them were answered by saying that nothing changed.
     pub unchanged: usize,
@@ -179,7 +203,11 @@ impl State {
             bare: bare.to_owned(),
             pulls: Vec::new(),
             checks: BTreeMap::new(),
+            issues: Vec::new(),
+            labels: Vec::new(),
+            is_public: false,
             fault: None,
+            limited: BTreeMap::new(),
             requests: 0,
             unchanged: 0,
             now: BEGINNING,

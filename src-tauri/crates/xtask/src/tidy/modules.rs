@@ -39,6 +39,7 @@ pub const ENGINE_MODULES: &[(&str, &[&str])] = &[
     ("race", &["core", "fix", "retry", "run", "trust", "workspace"]),
     ("validate", &["core", "export", "hook", "program", "review"]),
     ("read", &["core", "hook", "program", "project", "review", "run", "workspace"]),
+    ("issue", &["core", "pull_request", "read"]),
     ("storage", &["core", "hook", "project", "workspace"]),
 ];
 

@@ -13,6 +13,7 @@ import {
   ListOrdered,
   Lock,
   Pause,
+  Play,
   ServerOff,
   TriangleAlert,
   Undo2,
@@ -49,6 +50,7 @@ export const waitIcons: Readonly<Record<WaitReason, ReactNode>> = {
   cost_limit: <CircleDollarSign />,
   race_running: <Flag />,
   race_crown: <Crown />,
+  start_required: <Play />,
 };
 
 export function WaitText({ task, waiting }: { task: Task; waiting: Waiting }) {

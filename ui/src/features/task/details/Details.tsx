@@ -3,11 +3,13 @@ import { ChevronRight, FileText } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Task, WorkflowView } from "#ui/api/generated.ts";
+import { Badge } from "#ui/components/Badge.tsx";
 import { Button } from "#ui/components/Button.tsx";
 import { Dialog } from "#ui/components/Dialog.tsx";
 import { Checks } from "./Checks.tsx";
 import { Dependencies } from "./Dependencies.tsx";
 import { Description } from "./Description.tsx";
+import { IssuePart } from "./IssuePart.tsx";
 import { canHaveParts } from "./Parts.tsx";
 import { PromptLayers } from "./PromptLayers.tsx";
 import { RaceSetting } from "./RaceSetting.tsx";
@@ -83,10 +85,12 @@ export function Details({ task, view, projectId, open, onToggle, adding, onAddin
       <button type="button" className={styles.toggle} aria-expanded={open} onClick={onToggle}>
         <ChevronRight aria-hidden />
         <span className={styles.name}>{t("task.details")}</span>
+        {task.issue?.differs && <Badge tone="warning">{t("taskIssue.differs")}</Badge>}
         {!open && <span className={styles.excerpt}>{excerpt.replace(/[#*_`>]/g, "")}</span>}
       </button>
       <div className={styles.body}>
         <Description task={task} />
+        {task.issue && <IssuePart task={task} issue={task.issue} />}
         <Dependencies task={task} projectId={projectId} />
         {canHaveParts(task) && task.subtasks.total === 0 && (
           <FirstPart task={task} view={view} adding={adding} onAdding={onAdding} />
