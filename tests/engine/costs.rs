@@ -385,3 +385,18 @@ async fn race_is_estimated_from_the_costs_of_its_models() -> Result<()> {
     assert_eq!(all["entries"].as_array().map(Vec::len), Some(1), "every agent races: {all:#}");
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forecast_of_a_project_counts_its_own_runs_of_today_beside_its_limit() -> Result<()> {
+    let board = Board::new(json!({ "cost_limits": { "day_micro_usd": 9_000_000 } })).await?;
+    let other = board.project("other", json!({}), json!({})).await?;
+    task_with_usage(&board, "one.txt", "usage m 1000 200 420000").await?;
+    let of = async |project: &str| board.engine.get(&format!("/projects/{project}/cost-forecast")).await;
+    let own = of(&board.project).await?;
+    ensure!(own["today_micro_usd"] == 420_000 && own["limit_micro_usd"] == 9_000_000, "{own:#}");
+    let end = own["day_end_micro_usd"].as_u64();
+    ensure!(end.is_none_or(|end| end >= 420_000), "{own:#}");
+    let other = of(&other).await?;
+    ensure!(other["today_micro_usd"] == 0 && other["limit_micro_usd"].is_null(), "{other:#}");
+    Ok(())
+}

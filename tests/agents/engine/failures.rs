@@ -140,5 +140,14 @@ async fn used_up_allowance_is_a_rate_limit_of_hours() -> Result<()> {
     let until = text(&waits["waiting"], "until").parse::<jiff::Timestamp>()?;
     let began = text(&run, "started_at").parse::<jiff::Timestamp>()?;
     ensure!(until.duration_since(began).as_secs() > 3600, "{waits:#}");
+    let limits = fixture.items("/agents/limits").await?;
+    let windows = limits.iter().find_map(|it| it["windows"].as_array().filter(|all| !all.is_empty()));
+    let window = windows.and_then(|windows| windows.first()).context("no window was reported")?;
+    ensure!(window["used_percent"] == 100 && window["minutes"] == 300, "{limits:#?}");
+    ensure!(limits.iter().any(|it| it["limited_until"].is_string()), "{limits:#?}");
+    // Whoever asks for the agent next is told the window.
+    let next = fixture.started(&tag, json!({})).await?;
+    let waits = fixture.wait_for_task(&next, |task| task["waiting"]["reason"] == "rate_limited").await?;
+    ensure!(text(&waits["waiting"], "message").contains("its 5-hour window is 100 % used"), "{waits:#}");
     Ok(())
 }

@@ -148,6 +148,16 @@ export type AgentCheck = {
 /**  An agent profile. */
 export type AgentId = string;
 
+/**  How an agent's provider limits it. */
+export type AgentLimits = {
+	/**  The agent. */
+	agent_id: AgentId,
+	/**  Until when no run starts, after the provider refused one. */
+	limited_until: string | null,
+	/**  Windows that have not begun anew since they were reported. */
+	windows: LimitWindow[],
+};
+
 /**  A model that an agent program offers. */
 export type AgentModel = {
 	/**  Value for a profile's `model`. */
@@ -1144,6 +1154,20 @@ export type CostAnomalyRecord = {
 	tokens: CostTokens,
 	/**  Its runs, including restarts. */
 	attempts: number,
+};
+
+/**  What a project's runs of today cost, and what they will have cost at the end of the day at the pace of the last hours. */
+export type CostForecast = {
+	/**  Cost of the runs that began today, in micro-dollars, as far as it is known. */
+	today_micro_usd: number | null,
+	/**  Cost at the end of the day; null right after the day began. */
+	day_end_micro_usd: number | null,
+	/**  The project's limit for a day. */
+	limit_micro_usd: number | null,
+	/**  When the limit will be reached, if that is before the end of the day. */
+	reaches_limit_at: string | null,
+	/**  End of the day. */
+	day_ends_at: string,
 };
 
 /**  Grouping of a cost total. */
@@ -3061,6 +3085,20 @@ export type LifecycleHooks = {
 	on_task_done?: LifecycleHook[],
 	/**  The task is cancelled. */
 	on_task_cancel?: LifecycleHook[],
+};
+
+/**  A window of a provider's rate limit, as an agent's program last reported it. */
+export type LimitWindow = {
+	/**  The program's name for it. */
+	name: string,
+	/**  Its length in minutes; null if the program did not say. */
+	minutes: number | null,
+	/**  How much of it is used, in percent; above 100 when more was granted. */
+	used_percent: number,
+	/**  When it begins anew. */
+	resets_at: string | null,
+	/**  When the program reported it. */
+	seen_at: string,
 };
 
 /**  A page of a list. */
@@ -6544,6 +6582,8 @@ export interface Operations {
   machine_delete: { input: DeleteMachine; output: RemovedMachine };
   /** Tests a machine step by step, and copies Forge's keeper there. */
   machine_test: { input: MachinePath; output: MachineTest };
+  /** How the providers of agents limit them: refusals, and windows of rate limits as the programs report them. */
+  agent_limits: { input: Empty; output: Page<AgentLimits> };
   /** All agent profiles, by name. */
   agent_list: { input: Empty; output: Page<Agent> };
   /** Adds an agent profile. */
@@ -6652,6 +6692,8 @@ export interface Operations {
   cost_totals: { input: CostsOf; output: CostTotals };
   /** Cost of coder runs over time, by model. */
   cost_series: { input: CostsOf; output: CostSeries };
+  /** Cost of a project's runs today, and at the end of the day at the pace of the last hours. */
+  cost_forecast: { input: ProjectPath; output: CostForecast };
   /** Runs with an unusually high cost, latest first. */
   cost_anomalies: { input: ListAnomalies; output: Page<CostAnomalyEntry> };
   /** Results of agents: reviews passed, tasks merged, time and cost, by agent, model or effort. */
@@ -6837,6 +6879,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   machine_list: () => ["machines"],
   machine_hosts: () => ["machines"],
   machine_get: () => ["machines"],
+  agent_limits: () => ["agents"],
   agent_list: () => ["agents"],
   agent_get: () => ["agents"],
   agent_known: () => ["agents"],
@@ -6860,6 +6903,7 @@ export const tags: { readonly [Op in keyof Operations]?: (input: Operations[Op][
   cost_ledger: () => ["costs"],
   cost_totals: () => ["costs"],
   cost_series: () => ["costs"],
+  cost_forecast: () => ["costs", "projects"],
   cost_anomalies: () => ["costs"],
   scoreboard: () => ["scoreboard"],
   task_fixes: (input) => [`task:${input.task_id}`],

@@ -187,6 +187,28 @@ pub struct Launch {
 /// Told each process of a run as it starts. There is one, or a second when the first found nothing to go on with.
 pub type Started = Box<dyn FnMut(ProcessIdentity) + Send>;
 
+/// A window of a provider's rate limit as a program reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportedWindow {
+    /// The program's name for it.
+    pub name: String,
+    /// Its length in minutes.
+    pub minutes: Option<u32>,
+    /// How much of it is used, in percent.
+    pub used_percent: u32,
+    /// When it begins anew, in milliseconds since 1970.
+    pub resets_ms: Option<i64>,
+}
+
+impl ReportedWindow {
+    /// A share in percent, to the nearest one; none for what is no share.
+    pub(crate) fn percent(share: f64) -> Option<u32> {
+        (share.is_finite() && (0.0..=10_000.0).contains(&share))
+            .then(|| format!("{share:.0}").parse().ok())
+            .flatten()
+    }
+}
+
 /// What an adapter tells while a run goes on. None of it is needed to know how the run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunEvent {
@@ -221,6 +243,11 @@ pub enum RunEvent {
     Carried {
         /// What is carried.
         carry: Value,
+    },
+    /// How full the windows of the provider's limits are; all that it knows.
+    Windows {
+        /// The windows.
+        windows: Vec<ReportedWindow>,
     },
     /// It heard what [`RunCommand::Say`] with this id told it.
     Heard {

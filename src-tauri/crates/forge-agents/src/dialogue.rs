@@ -25,8 +25,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AgentError, Ask, Control, Launch, LimitKind, Limits, LogWriter, NewEntry, RunCommand, RunEvent,
-    RunOutcome,
+    AgentError, Ask, Control, Launch, LimitKind, Limits, LogWriter, NewEntry, ReportedWindow, RunCommand,
+    RunEvent, RunOutcome,
     alignment::{Alignment, Saying},
     end::{flush, not_run, note_end},
     journal::{Deed, Journal, StopReason},
@@ -114,6 +114,7 @@ pub(crate) struct State {
     asks: BTreeSet<String>,
     used: Vec<UsageSample>,
     estimated: Vec<UsageSample>,
+    windows: Vec<ReportedWindow>,
     carry: Option<Value>,
 }
 
@@ -220,6 +221,14 @@ impl DialogueContext<'_> {
         if samples != self.state.estimated {
             self.state.estimated.clone_from(&samples);
             self.control.tell(RunEvent::Estimated { samples });
+        }
+    }
+
+    /// Tells how full the windows of the provider's limits are, when that changed.
+    pub fn windows(&mut self, windows: Vec<ReportedWindow>) {
+        if !windows.is_empty() && windows != self.state.windows {
+            self.state.windows.clone_from(&windows);
+            self.control.tell(RunEvent::Windows { windows });
         }
     }
 

@@ -41,8 +41,8 @@ mod verdict;
 
 pub use acp::AcpAdapter;
 pub use adapter::{
-    Activity, Adapter, Ask, Capabilities, Control, CostLimit, Detected, Handle, Launch, Limits, RunCommand,
-    RunEvent, RunOutcome, SessionRequest, Started, kept_id, marker_of,
+    Activity, Adapter, Ask, Capabilities, Control, CostLimit, Detected, Handle, Launch, Limits,
+    ReportedWindow, RunCommand, RunEvent, RunOutcome, SessionRequest, Started, kept_id, marker_of,
 };
 pub use claude::ClaudeAdapter;
 pub use codex::CodexAdapter;

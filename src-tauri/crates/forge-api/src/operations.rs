@@ -190,6 +190,7 @@ table! {
     MachineDelete(machines::DeleteMachine) -> machines::RemovedMachine = ("machine_delete", Delete, "/machines/{machine_id}", "Removes a machine that has no worktrees of tasks; what else is on it stays, and jobs only with `abandon_jobs`.", machines::delete);
     MachineTest(machines::MachinePath) -> forge_model::machine::MachineTest = ("machine_test", Post, "/machines/{machine_id}/test", "Tests a machine step by step, and copies Forge's keeper there.", machines::test);
 
+    AgentLimits(Empty) -> Page<forge_model::agent::AgentLimits> = ("agent_limits", Get, "/agents/limits", "How the providers of agents limit them: refusals, and windows of rate limits as the programs report them.", agents::limits).provides(&["agents"]).paged();
     AgentList(Empty) -> Page<Agent> = ("agent_list", Get, "/agents", "All agent profiles, by name.", agents::list).provides(&["agents"]).paged();
     AgentCreate(agents::CreateAgent) -> Agent = ("agent_create", Post, "/agents", "Adds an agent profile.", agents::create).created();
     AgentGet(agents::AgentPath) -> Agent = ("agent_get", Get, "/agents/{agent_id}", "One agent profile.", agents::get).provides(&["agents"]);
@@ -248,6 +249,7 @@ table! {
     CostCsv(costs::ListCosts) -> costs::CsvPage = ("cost_csv", Get, "/costs/runs/csv", "The same page as comma-separated values.", costs::csv);
     CostTotals(costs::CostsOf) -> forge_model::cost::CostTotals = ("cost_totals", Get, "/costs/totals", "Total cost of runs by day, project, task, agent and model.", costs::totals).provides(&["costs"]);
     CostSeries(costs::CostsOf) -> forge_model::cost::CostSeries = ("cost_series", Get, "/costs/series", "Cost of coder runs over time, by model.", costs::series).provides(&["costs"]);
+    CostForecast(projects::ProjectPath) -> forge_model::cost::CostForecast = ("cost_forecast", Get, "/projects/{project_id}/cost-forecast", "Cost of a project's runs today, and at the end of the day at the pace of the last hours.", costs::forecast).provides(&["costs", "projects"]);
     CostAnomalies(costs::ListAnomalies) -> Page<CostAnomalyEntry> = ("cost_anomalies", Get, "/costs/anomalies", "Runs with an unusually high cost, latest first.", costs::anomalies).provides(&["costs"]);
     Scoreboard(costs::ScoreboardOf) -> forge_model::scoreboard::Scoreboard = ("scoreboard", Get, "/scoreboard", "Results of agents: reviews passed, tasks merged, time and cost, by agent, model or effort.", costs::scoreboard).provides(&["scoreboard"]);
     ScoreboardCsv(costs::ScoreboardOf) -> costs::CsvPage = ("scoreboard_csv", Get, "/scoreboard/csv", "The same as comma-separated values.", costs::scoreboard_csv);

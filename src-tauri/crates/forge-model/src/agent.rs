@@ -74,6 +74,65 @@ contract! {
     }
 }
 
+contract! {
+    /// A window of a provider's rate limit, as an agent's program last reported it.
+    #[derive(Eq)]
+    pub struct LimitWindow {
+        /// The program's name for it.
+        pub name: String,
+        /// Its length in minutes; null if the program did not say.
+        pub minutes: Option<u32>,
+        /// How much of it is used, in percent; above 100 when more was granted.
+        pub used_percent: u32,
+        /// When it begins anew.
+        pub resets_at: Option<Timestamp>,
+        /// When the program reported it.
+        pub seen_at: Timestamp,
+    }
+
+    /// How an agent's provider limits it.
+    #[derive(Eq)]
+    pub struct AgentLimits {
+        /// The agent.
+        pub agent_id: AgentId,
+        /// Until when no run starts, after the provider refused one.
+        pub limited_until: Option<Timestamp>,
+        /// Windows that have not begun anew since they were reported.
+        pub windows: Vec<LimitWindow>,
+    }
+}
+
+impl LimitWindow {
+    /// Whether what was reported still holds.
+    #[must_use]
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.resets_at.is_none_or(|at| at > now)
+    }
+
+    /// The length for people, such as `5-hour`; the program's name when it did not say.
+    #[must_use]
+    pub fn label(&self) -> String {
+        const HOUR: u32 = 60;
+        const DAY: u32 = 24 * HOUR;
+        match self.minutes {
+            Some(minutes) if minutes >= DAY && minutes.is_multiple_of(DAY) => {
+                format!("{}-day", minutes / DAY)
+            }
+            Some(minutes) if minutes >= HOUR && minutes.is_multiple_of(HOUR) => {
+                format!("{}-hour", minutes / HOUR)
+            }
+            Some(minutes) => format!("{minutes}-minute"),
+            None => self.name.replace('_', " "),
+        }
+    }
+}
+
+/// The fullest of an agent's windows that still hold.
+#[must_use]
+pub fn fullest_window(windows: &[LimitWindow], now: Timestamp) -> Option<&LimitWindow> {
+    windows.iter().filter(|window| window.holds(now)).max_by_key(|window| window.used_percent)
+}
+
 impl Agent {
     /// The profile as it is shown: secrets of its `env` are replaced by their placeholders.
     #[must_use]
@@ -304,6 +363,27 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn windows_have_the_length_that_people_say_and_end_when_they_begin_anew() {
+        let window = |minutes: Option<u32>, used_percent, resets_at: Option<i64>| LimitWindow {
+            name: "seven_day".to_owned(),
+            minutes,
+            used_percent,
+            resets_at: resets_at.map(Timestamp),
+            seen_at: Timestamp(0),
+        };
+        for (minutes, expected) in
+            [(Some(300), "5-hour"), (Some(10_080), "7-day"), (Some(90), "90-minute"), (None, "seven day")]
+        {
+            assert_eq!(window(minutes, 0, None).label(), expected);
+        }
+        let all =
+            [window(Some(300), 99, Some(10)), window(Some(10_080), 40, Some(99)), window(None, 5, None)];
+        assert_eq!(fullest_window(&all, Timestamp(9)), Some(&all[0]));
+        assert_eq!(fullest_window(&all, Timestamp(10)), Some(&all[1]));
+        assert_eq!(fullest_window(&all[2..], Timestamp(99)), Some(&all[2]));
+    }
 
     #[test]
     fn secrets_of_a_profile_are_shown_as_placeholders_and_come_back_from_what_is_stored() {

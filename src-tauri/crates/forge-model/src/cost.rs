@@ -9,7 +9,7 @@ use crate::{
     ids::{AgentId, ExecutionId, ProjectId, TaskId},
     names,
     time::Timestamp,
-    usage::UsageSample,
+    usage::{MAX_FIGURE, UsageSample},
 };
 
 names! {
@@ -31,6 +31,24 @@ names! {
 }
 
 contract! {
+    /// What a project's runs of today cost, and what they will have cost at the end of the day at the pace of the last hours.
+    #[derive(Eq)]
+    pub struct CostForecast {
+        /// Cost of the runs that began today, in micro-dollars, as far as it is known.
+        #[specta(type = f64)]
+        pub today_micro_usd: u64,
+        /// Cost at the end of the day; null right after the day began.
+        #[specta(type = Option<f64>)]
+        pub day_end_micro_usd: Option<u64>,
+        /// The project's limit for a day.
+        #[specta(type = Option<f64>)]
+        pub limit_micro_usd: Option<u64>,
+        /// When the limit will be reached, if that is before the end of the day.
+        pub reaches_limit_at: Option<Timestamp>,
+        /// End of the day.
+        pub day_ends_at: Timestamp,
+    }
+
     /// Tokens by class.
     #[derive(Default, Eq)]
     #[serde(rename_all = "camelCase")]
@@ -348,11 +366,72 @@ impl CostLine {
     }
 }
 
+/// The time over which the pace of a forecast is taken, in milliseconds, and the shortest one that says something.
+const PACE_MS: i64 = 3 * 3_600_000;
+const SHORTEST_PACE_MS: i64 = 30 * 60_000;
+
+/// Since when the pace of a forecast is taken; none right after a day began.
+#[must_use]
+pub fn pace_since(day: (Timestamp, Timestamp), now: Timestamp) -> Option<Timestamp> {
+    let since = day.0.max(now.plus_ms(-PACE_MS));
+    (now.since(since) >= SHORTEST_PACE_MS).then_some(since)
+}
+
+/// What a day will have cost. `recent` is what the runs that began since [`pace_since`] cost.
+#[must_use]
+pub fn forecast(
+    day: (Timestamp, Timestamp),
+    now: Timestamp,
+    (today, recent): (u64, u64),
+    limit: Option<u64>,
+) -> CostForecast {
+    let left = u128::try_from(day.1.since(now)).unwrap_or(0);
+    let pace = pace_since(day, now).and_then(|since| u128::try_from(now.since(since)).ok());
+    let more = pace.map(|pace| u64::try_from(u128::from(recent) * left / pace.max(1)).unwrap_or(MAX_FIGURE));
+    let reaches_limit_at = match (limit, pace) {
+        (Some(limit), Some(pace)) if today < limit && recent > 0 => {
+            let wait = u128::from(limit - today) * pace / u128::from(recent);
+            let at = i64::try_from(wait).ok().map(|wait| now.plus_ms(wait));
+            at.filter(|at| *at < day.1)
+        }
+        _ => None,
+    };
+    CostForecast {
+        today_micro_usd: today,
+        day_end_micro_usd: more.map(|more| today.saturating_add(more).min(MAX_FIGURE)),
+        limit_micro_usd: limit,
+        reaches_limit_at,
+        day_ends_at: day.1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn forecast_goes_on_at_the_pace_of_the_last_hours() {
+        const HOUR: i64 = 3_600_000;
+        let day = (Timestamp(0), Timestamp(24 * HOUR));
+        let at =
+            |hour: i64, today, recent, limit| forecast(day, Timestamp(hour * HOUR), (today, recent), limit);
+        assert_eq!(pace_since(day, Timestamp(HOUR / 4)), None);
+        assert_eq!(pace_since(day, Timestamp(HOUR)), Some(Timestamp(0)));
+        assert_eq!(pace_since(day, Timestamp(12 * HOUR)), Some(Timestamp(9 * HOUR)));
+        let early = forecast(day, Timestamp(1), (5, 5), Some(100));
+        assert_eq!((early.day_end_micro_usd, early.reaches_limit_at), (None, None));
+        // 30 in three hours are 10 an hour: 120 until midnight.
+        let noon = at(12, 50, 30, Some(100));
+        assert_eq!(noon.day_end_micro_usd, Some(170));
+        assert_eq!(noon.reaches_limit_at, Some(Timestamp(17 * HOUR)));
+        assert_eq!(at(12, 50, 30, Some(200)).reaches_limit_at, None, "not today");
+        assert_eq!(at(12, 50, 30, None).reaches_limit_at, None);
+        assert_eq!(at(12, 100, 30, Some(100)).reaches_limit_at, None, "it is reached");
+        assert_eq!(at(12, 50, 0, Some(100)).day_end_micro_usd, Some(50), "nothing runs");
+        assert_eq!(at(23, u64::MAX, u64::MAX, None).day_end_micro_usd, Some(MAX_FIGURE));
+    }
 
     fn sample(model: &str, output: u64, cost: Option<u64>) -> UsageSample {
         UsageSample { model: model.to_owned(), output, cost_micro_usd: cost, ..UsageSample::default() }

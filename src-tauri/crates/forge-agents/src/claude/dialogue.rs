@@ -17,7 +17,8 @@ use sha2::{Digest as _, Sha256};
 use uuid::Builder;
 
 use crate::{
-    AgentError, Dialogue, DialogueContext, DialogueEnd, Launch, NewEntry, RunCommand, SessionRequest,
+    AgentError, Dialogue, DialogueContext, DialogueEnd, Launch, NewEntry, ReportedWindow, RunCommand,
+    SessionRequest,
     clock::now_ms,
     doing::{doing, first_line},
     end, json, summary,
@@ -59,6 +60,8 @@ pub(super) struct ClaudeDialogue {
     spending: Spending,
     calls: Calls,
     failures: CallFailures,
+    /// How full the windows of the account's limits are.
+    windows: Vec<ReportedWindow>,
     verdict: Reminder,
     summary: Option<String>,
     result: Option<Result<(), AgentError>>,
@@ -118,6 +121,7 @@ impl ClaudeDialogue {
             spending: Spending::new(carry.as_ref(), goes_on),
             calls: Calls::default(),
             failures: CallFailures::default(),
+            windows: Vec::new(),
             verdict: Reminder::new(role),
             summary: None,
             result: None,
@@ -415,7 +419,15 @@ impl ClaudeDialogue {
             Event::Call(call) => self.called(call, cx),
             Event::Told(told) => self.told(told, raw_offset, cx),
             Event::Result(result) => self.result(&result, raw_offset, cx),
-            Event::RateLimit(limit) => self.failures.limited(&limit),
+            Event::RateLimit(limit) => {
+                self.failures.limited(&limit);
+                // Each report is about one window.
+                if let Some(window) = limit.window {
+                    self.windows.retain(|known| known.name != window.name);
+                    self.windows.push(window);
+                    cx.windows(self.windows.clone());
+                }
+            }
             Event::Response { request_id } => {
                 if request_id == "forge-1" && !self.interrupting {
                     self.start_turn(cx);

@@ -220,9 +220,9 @@ mod tests {
             Err(AgentError::RateLimited { until_ms: NOW + 16_300 }),
             "the next wait is as long"
         );
-        failures.limited(&RateLimit { is_rejected: true, resets_at: Some(5_000) });
+        failures.limited(&RateLimit { is_rejected: true, resets_at: Some(5_000), window: None });
         assert_eq!(until(&failures), 5_000_000);
-        failures.limited(&RateLimit { is_rejected: false, resets_at: Some(9_000) });
+        failures.limited(&RateLimit { is_rejected: false, resets_at: Some(9_000), window: None });
         assert_eq!(until(&failures), NOW + 7_300, "a warning is no limit");
     }
 }

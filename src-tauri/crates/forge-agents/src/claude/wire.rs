@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::json::{list, owned, text};
+use crate::{
+    adapter::ReportedWindow,
+    json::{list, owned, text},
+};
 
 /// One line of the program.
 #[derive(Debug)]
@@ -153,6 +156,8 @@ pub(super) struct TurnResult {
 pub(super) struct RateLimit {
     pub is_rejected: bool,
     pub resets_at: Option<i64>,
+    /// The window that this is about, when the program says how full it is.
+    pub window: Option<ReportedWindow>,
 }
 
 /// Spending by model.
@@ -343,10 +348,23 @@ fn totals(usage: &Value) -> Totals {
 
 fn rate_limit(info: &Value) -> Option<RateLimit> {
     let status = text(info, "status")?;
-    Some(RateLimit {
-        is_rejected: status == "rejected",
-        resets_at: info.get("resetsAt").and_then(Value::as_i64),
-    })
+    let resets_at = info.get("resetsAt").and_then(Value::as_i64);
+    let window = || {
+        let name = text(info, "rateLimitType")?;
+        let minutes = match name {
+            "five_hour" => Some(5 * 60),
+            name if name.starts_with("seven_day") => Some(7 * 24 * 60),
+            _ => None,
+        };
+        Some(ReportedWindow {
+            name: name.to_owned(),
+            minutes,
+            // A part of one.
+            used_percent: ReportedWindow::percent(info.get("utilization")?.as_f64()? * 100.0)?,
+            resets_ms: resets_at.and_then(|at| at.checked_mul(1000)),
+        })
+    };
+    Some(RateLimit { is_rejected: status == "rejected", resets_at, window: window() })
 }
 
 fn blocks(message: &Value) -> Vec<Value> {
@@ -422,4 +440,23 @@ pub(super) fn allow(input: Value, permissions: &[Value]) -> Value {
 /// Refuses a tool; the model reads the message, or the turn ends.
 pub(super) fn deny(message: &str, stop: bool) -> Value {
     json!({ "behavior": "deny", "message": message, "interrupt": stop })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn report_of_a_limit_may_say_how_full_its_window_is() {
+        let info = json!({
+            "status": "allowed_warning", "rateLimitType": "seven_day_opus", "utilization": 0.914, "resetsAt": 5,
+        });
+        let read = rate_limit(&info).unwrap();
+        let window = read.window.unwrap();
+        assert_eq!((window.name.as_str(), window.minutes), ("seven_day_opus", Some(7 * 24 * 60)));
+        assert_eq!((window.used_percent, window.resets_ms), (91, Some(5_000)));
+        assert!(!read.is_rejected);
+        let bare = json!({ "status": "rejected", "rateLimitType": "five_hour" });
+        assert_eq!(rate_limit(&bare).unwrap().window, None);
+    }
 }

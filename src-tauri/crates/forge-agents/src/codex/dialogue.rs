@@ -28,7 +28,7 @@ use super::{
     entries,
     failure::{Limits, detail, failure},
     review,
-    usage::{Counter, says_something},
+    usage::{Counter, says_something, windows},
     wire::{self, Heard, Refusal, object},
 };
 use crate::{
@@ -344,6 +344,7 @@ impl CodexDialogue {
             }
             "account/rateLimits/updated" => {
                 self.limits = params.get("rateLimits").filter(|limits| says_something(limits)).cloned();
+                cx.windows(self.limits.as_ref().map(windows).unwrap_or_default());
             }
             "error" => self.error(params, raw_offset, cx),
             "warning" | "guardianWarning" | "configWarning" | "deprecationNotice" => {

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use forge_model::usage::UsageSample;
+
 use serde_json::{Value, json};
 
 use super::wire::{count, object};
-use crate::json::text;
+use crate::{adapter::ReportedWindow, json::text};
 
 /// How long to wait at first when nobody told when the limit is over, in seconds.
 const FIRST_WAIT: i64 = 60;
@@ -144,6 +145,23 @@ pub(super) fn until(now_ms: i64, limits: Option<&Value>, any_window: bool, limit
     }
 }
 
+/// The windows of a snapshot of limits.
+pub(super) fn windows(limits: &Value) -> Vec<ReportedWindow> {
+    let window = |name: &str| {
+        let window = limits.get(name)?;
+        Some(ReportedWindow {
+            name: name.to_owned(),
+            minutes: window
+                .get("windowDurationMins")
+                .and_then(Value::as_u64)
+                .and_then(|it| it.try_into().ok()),
+            used_percent: ReportedWindow::percent(window.get("usedPercent")?.as_f64()?)?,
+            resets_ms: window.get("resetsAt").and_then(Value::as_i64).and_then(|at| at.checked_mul(1000)),
+        })
+    };
+    ["primary", "secondary"].into_iter().filter_map(window).collect()
+}
+
 /// Whether a snapshot of limits says that one is reached, or how full they are.
 pub(super) fn says_something(limits: &Value) -> bool {
     text(limits, "rateLimitReachedType").is_some()
@@ -162,6 +180,26 @@ mod tests {
             })
         };
         json!({ "total": tokens(total), "last": tokens(last) })
+    }
+
+    #[test]
+    fn windows_are_read_as_far_as_they_are_told() {
+        let limits = json!({
+            "primary": { "usedPercent": 42.6, "windowDurationMins": 300, "resetsAt": 1_000 },
+            "secondary": { "usedPercent": 7, "windowDurationMins": null, "resetsAt": null },
+        });
+        let window = |name: &str, minutes, used_percent, resets_ms| ReportedWindow {
+            name: name.to_owned(),
+            minutes,
+            used_percent,
+            resets_ms,
+        };
+        let expected =
+            [window("primary", Some(300), 43, Some(1_000_000)), window("secondary", None, 7, None)];
+        assert_eq!(windows(&limits), expected);
+        for other in [json!({ "primary": null }), json!({ "primary": { "usedPercent": -1 } }), json!(null)] {
+            assert_eq!(windows(&other), [], "{other}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use forge_engine::{AgentError, Detected, NewAgent};
 use forge_model::actor::Actor;
-use forge_model::agent::{AdapterKind, Agent, AgentModel, env_value, restore_secrets};
+use forge_model::agent::{AdapterKind, Agent, AgentLimits, AgentModel, env_value, restore_secrets};
 use forge_model::ids::AgentId;
 use forge_model::redact::Redactor;
 use serde_json::Value;
@@ -265,4 +265,8 @@ pub(crate) async fn resume(api: Api, _: Actor, path: AgentPath) -> Result<Agent,
 pub(crate) async fn check(api: Api, _: Actor, path: AgentPath) -> Result<AgentCheck, ApiError> {
     let found = api.engine().detect_agent(&path.agent_id).await?;
     Ok(AgentCheck::of(found, &api.engine().redactor(None)))
+}
+
+pub(crate) async fn limits(api: Api, _: Actor, _: Empty) -> Result<Page<AgentLimits>, ApiError> {
+    Ok(Page::whole(api.engine().agent_limits().await?))
 }

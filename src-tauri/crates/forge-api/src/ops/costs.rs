@@ -1,7 +1,9 @@
 //! Costs of runs.
 
 use forge_model::actor::Actor;
-use forge_model::cost::{CostAnomalyEntry, CostGroup, CostRow, CostSeries, CostSum, CostTotals};
+use forge_model::cost::{
+    CostAnomalyEntry, CostForecast, CostGroup, CostRow, CostSeries, CostSum, CostTotals,
+};
 use forge_model::ids::{ProjectId, TaskId};
 use forge_model::inner_loop::Strategy;
 use forge_model::race::RaceEstimate;
@@ -9,7 +11,7 @@ use forge_model::scoreboard::{ScoreGroup, Scoreboard};
 use forge_model::time::Timestamp;
 use forge_store::table::ledger::CostFilter;
 
-use super::{Page, answer, input, limit};
+use super::{Page, answer, input, limit, projects::ProjectPath};
 use crate::{Api, ApiError, paging::PageRange};
 
 input! {
@@ -209,4 +211,8 @@ pub(crate) async fn new_race_estimate(
     of: EstimateNewRace,
 ) -> Result<RaceEstimate, ApiError> {
     Ok(api.engine().project_race_estimate(&of.project_id, of.strategies).await?)
+}
+
+pub(crate) async fn forecast(api: Api, _: Actor, path: ProjectPath) -> Result<CostForecast, ApiError> {
+    Ok(api.engine().cost_forecast(&path.project_id).await?)
 }

@@ -40,6 +40,8 @@ pub(crate) enum Agent {
     Edit(EditAgent),
     /// List the agents
     List,
+    /// Show how the providers of agents limit them
+    Limits,
     /// List the supported programs, and which of them are installed
     Detect,
     /// Check an agent's program: whether it is installed, its version, and whether it is signed in

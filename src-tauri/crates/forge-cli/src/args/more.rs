@@ -112,6 +112,9 @@ pub(crate) struct Cost {
     /// Only runs that ended in the last DAYS days
     #[arg(long, value_name = "DAYS")]
     pub(crate) days: Option<u32>,
+    /// Show the cost of today and its forecast for the end of the day instead
+    #[arg(long, conflicts_with_all = ["by", "days", "anomalies", "runs"])]
+    pub(crate) forecast: bool,
     /// List runs of unusually high cost instead
     #[arg(long, conflicts_with = "by")]
     pub(crate) anomalies: bool,

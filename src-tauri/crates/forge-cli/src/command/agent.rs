@@ -2,8 +2,8 @@
 
 use forge_api::{
     operations::{
-        AgentCheck, AgentCreate, AgentDelete, AgentGet, AgentKnown, AgentList, AgentPause, AgentResume,
-        AgentUpdate,
+        AgentCheck, AgentCreate, AgentDelete, AgentGet, AgentKnown, AgentLimits, AgentList, AgentPause,
+        AgentResume, AgentUpdate,
     },
     ops::{
         Empty,
@@ -13,6 +13,7 @@ use forge_api::{
 use forge_model::{
     agent::{self, AdapterKind},
     ids::AgentId,
+    time::Timestamp,
     words::counted,
 };
 use serde_json::{Map, Value, json};
@@ -24,7 +25,7 @@ use crate::{
     error::CliError,
     labels,
     shown::{NONE, printable, table},
-    words::program_key,
+    words::{program_key, time},
 };
 
 pub(crate) async fn run(at: &At, command: Agent) -> Result<Answer, CliError> {
@@ -52,6 +53,7 @@ pub(crate) async fn run(at: &At, command: Agent) -> Result<Answer, CliError> {
         }
         Agent::Edit(change) => edit(at, change).await,
         Agent::Scoreboard(asked) => super::scoreboard::run(at, asked).await,
+        Agent::Limits => limits(at).await,
         Agent::Detect => {
             let page = at.call(AgentKnown, Empty {}).await?;
             let rows: Vec<Vec<String>> = page.items.iter().map(known_row).collect();
@@ -88,6 +90,29 @@ pub(crate) async fn run(at: &At, command: Agent) -> Result<Answer, CliError> {
             Ok(Answer::new(page.json, text))
         }
     }
+}
+
+async fn limits(at: &At) -> Result<Answer, CliError> {
+    let agents = at.call(AgentList, Empty {}).await?.value.items;
+    let page = at.call(AgentLimits, Empty {}).await?;
+    let mut rows = Vec::new();
+    for it in &page.items {
+        let name = agents.iter().find(|agent| agent.id == it.agent_id).map_or(NONE, |agent| &agent.name);
+        let row = |window: String, used: String, until: Option<Timestamp>| {
+            vec![name.to_owned(), window, used, until.map_or_else(|| NONE.to_owned(), time)]
+        };
+        if let Some(until) = it.limited_until {
+            rows.push(row("refused".to_owned(), NONE.to_owned(), Some(until)));
+        }
+        rows.extend(
+            it.windows.iter().map(|it| row(it.label(), format!("{} %", it.used_percent), it.resets_at)),
+        );
+    }
+    let text = match rows.as_slice() {
+        [] => "No agent's program has reported a limit.".to_owned(),
+        rows => table(&["AGENT", "LIMIT", "USED", "UNTIL"], rows),
+    };
+    Ok(Answer::new(page.json, text))
 }
 
 async fn path(at: &At, agent: &str) -> Result<AgentPath, CliError> {

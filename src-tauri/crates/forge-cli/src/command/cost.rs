@@ -3,11 +3,14 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forge_api::{
-    operations::{CostAnomalies, CostLedger, CostSums},
-    ops::costs::{CostsBy, ListAnomalies, ListCosts},
+    operations::{CostAnomalies, CostForecast, CostLedger, CostSums},
+    ops::{
+        costs::{CostsBy, ListAnomalies, ListCosts},
+        projects::ProjectPath,
+    },
 };
 use forge_model::{
-    cost::{CostAnomalyEntry, CostGroup, CostRow, CostSum},
+    cost::{self, CostAnomalyEntry, CostGroup, CostRow, CostSum},
     ids::ProjectId,
     time::Timestamp,
     words::{counted, dollars},
@@ -29,6 +32,12 @@ const MOST: u32 = 200;
 const NOTHING: &str = "No matching runs.";
 
 pub(crate) async fn run(at: &At, asked: Cost) -> Result<Answer, CliError> {
+    if asked.forecast {
+        let project_id = at.project().await?;
+        let found = at.call(CostForecast, ProjectPath { project_id }).await?;
+        let text = forecast(&found);
+        return Ok(Answer::new(found.json, text));
+    }
     // All projects, unless one is named.
     let project = at.only().await?;
     let since = asked.days.map(since);
@@ -52,6 +61,21 @@ pub(crate) async fn run(at: &At, asked: Cost) -> Result<Answer, CliError> {
         rows => table(&[by.as_str().to_uppercase().as_str(), "COST", "RUNS", "INPUT", "OUTPUT", ""], rows),
     };
     Ok(Answer::new(sums.json, text))
+}
+
+fn forecast(found: &cost::CostForecast) -> String {
+    let mut lines = vec![format!("today       {}", dollars(found.today_micro_usd))];
+    lines.extend(
+        found
+            .day_end_micro_usd
+            .map(|end| format!("end of day  {}, at the pace of the last hours", dollars(end))),
+    );
+    let limit = found.limit_micro_usd.map(|limit| match found.reaches_limit_at {
+        Some(at) => format!("limit       {}, reached at {}", dollars(limit), time(at)),
+        None => format!("limit       {}", dollars(limit)),
+    });
+    lines.extend(limit);
+    lines.join("\n")
 }
 
 /// So many days ago, by the clock of this computer, as a person counts.

@@ -14,8 +14,8 @@ pub(crate) mod score;
 
 use forge_model::anomaly::{CostJudgement, doubled_median, half, judge};
 use forge_model::cost::{
-    CostAnomalyEntry, CostAnomalyRecord, CostLine, CostRow, CostSeries, CostTokens, CostTotals, main_model,
-    thinned,
+    CostAnomalyEntry, CostAnomalyRecord, CostForecast, CostLine, CostRow, CostSeries, CostTokens, CostTotals,
+    forecast, main_model, pace_since, thinned,
 };
 use forge_model::event::EventType;
 use forge_model::execution::{Execution, ExecutionRole, ExecutionStatus};
@@ -72,6 +72,19 @@ struct Chain {
     /// None when nobody knows what one of its runs cost.
     cost: Option<u64>,
     used: Vec<UsageSample>,
+}
+
+/// What a project's runs of today cost, and will have cost at the end of the day.
+pub(crate) async fn cost_forecast(world: &World, project: &ProjectId) -> Result<CostForecast> {
+    let mut conn = world.store().read().await?;
+    let context = core::contexts::context(world, &mut conn, project).await?;
+    let (now, day) = (world.now(), core::day::day_of(world.now()));
+    let today = conn.executions().cost_since(project, day.0, None).await?;
+    let recent = match pace_since(day, now) {
+        Some(since) => conn.executions().cost_since(project, since, None).await?,
+        None => 0,
+    };
+    Ok(forecast(day, now, (today, recent), context.settings.cost_limits.day_micro_usd))
 }
 
 /// Writes down what the last coder run of a task cost, if it is over, and judges it. Once per run, however often

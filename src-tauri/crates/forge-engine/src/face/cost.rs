@@ -1,9 +1,10 @@
 //! Public methods of [`Engine`] for costs.
 
 use forge_model::cost::CostAnomalyEntry;
+use forge_model::cost::CostForecast;
 use forge_model::cost::CostSeries;
 use forge_model::cost::CostTotals;
-use forge_model::ids::TaskId;
+use forge_model::ids::{ProjectId, TaskId};
 use forge_model::scoreboard::{ScoreGroup, Scoreboard};
 use forge_store::table::ledger::CostFilter;
 
@@ -54,6 +55,14 @@ impl Engine {
     /// When it cannot be read.
     pub async fn cost_series(&self, filter: &CostFilter) -> Result<CostSeries> {
         cost::cost_series(&self.world, filter).await
+    }
+
+    /// What a project's runs of today cost, and will have cost at the end of the day at the pace of the last hours.
+    ///
+    /// # Errors
+    /// `NotFound`.
+    pub async fn cost_forecast(&self, project: &ProjectId) -> Result<CostForecast> {
+        cost::cost_forecast(&self.world, project).await
     }
 
     /// Anomalies, the latest first; of one task, if one is named.

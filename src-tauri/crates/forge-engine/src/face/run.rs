@@ -7,6 +7,7 @@ use forge_agents::Detected;
 use forge_model::actor::Actor;
 use forge_model::agent::AdapterKind;
 use forge_model::agent::Agent;
+use forge_model::agent::AgentLimits;
 use forge_model::agent::AgentModel;
 use forge_model::approval::Approval;
 use forge_model::attachment::Attachment;
@@ -235,5 +236,13 @@ impl Engine {
     /// `NotFound`.
     pub async fn may_move(&self, scope: &RunScope, id: &TaskId, to: &str) -> Result<bool> {
         run::tokens::may_move(&self.world, scope, id, to).await
+    }
+
+    /// How the providers of all agents limit them, by the agents' names.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn agent_limits(&self) -> Result<Vec<AgentLimits>> {
+        run::profiles::agent_limits(&self.world).await
     }
 }

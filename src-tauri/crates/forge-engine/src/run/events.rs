@@ -1,12 +1,14 @@
 //! Events of a run while it lasts: its session, its approvals, what it spends. Each is stored at once, so that it
 //! survives the run and this process.
 
-use forge_agents::{Ask, Handle, RunCommand, RunEvent};
+use forge_agents::{Ask, Handle, ReportedWindow, RunCommand, RunEvent};
+use forge_model::agent::LimitWindow;
 use forge_model::approval::{Approval, ApprovalStatus};
 use forge_model::event::EventType;
 use forge_model::execution::ExecutionStatus;
 use forge_model::ids::{ExecutionId, TaskId};
 use forge_model::notification::NotificationKind;
+use forge_model::time::Timestamp;
 use forge_model::transition::{StepKind, StepOutcome, StepStatus};
 use serde_json::json;
 use tokio::{
@@ -131,8 +133,41 @@ async fn heard(world: &World, task: &TaskId, execution: &ExecutionId, event: Run
             tx.executions_mut().set_carry(execution, Some(&carry)).await?;
             tx.commit().await?;
         }
+        RunEvent::Windows { windows } => windows_reported(world, execution, windows).await?,
         RunEvent::Heard { id } => was_heard(world, task, &id).await?,
     }
+    Ok(())
+}
+
+/// Keeps how full the limits of an agent's provider are. What did not change is written nowhere.
+async fn windows_reported(
+    world: &World,
+    execution: &ExecutionId,
+    windows: Vec<ReportedWindow>,
+) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    let Some(row) = tx.executions().get(execution).await? else { return Ok(()) };
+    let agent = row.execution.agent_id;
+    let seen_at = world.now();
+    let windows: Vec<LimitWindow> = windows
+        .into_iter()
+        .map(|it| LimitWindow {
+            name: it.name,
+            minutes: it.minutes,
+            used_percent: it.used_percent,
+            resets_at: it.resets_ms.map(Timestamp),
+            seen_at,
+        })
+        .collect();
+    let known = tx.limits().windows_of(&agent).await?;
+    let same = |a: &LimitWindow, b: &LimitWindow| *a == LimitWindow { seen_at: a.seen_at, ..b.clone() };
+    let mut others = known.iter();
+    if known.len() == windows.len() && others.all(|old| windows.iter().any(|new| same(old, new))) {
+        return Ok(());
+    }
+    tx.limits_mut().put_windows(&agent, &windows).await?;
+    tx.emit(EventType::AgentChanged, seen_at, None, None, agent.as_str(), &json!({})).await?;
+    tx.commit().await?;
     Ok(())
 }
 

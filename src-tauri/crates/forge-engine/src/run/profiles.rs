@@ -1,8 +1,11 @@
 //! Agent profiles: creating, changing, deleting and listing them, and detecting their programs.
 
+use std::collections::HashMap;
+
 use forge_agents::Detected;
 use forge_model::agent::{
-    AdapterKind, Agent, Profile, ProgramConfig, ShellConfig, config_findings, env_value, restore_secrets,
+    AdapterKind, Agent, AgentLimits, Profile, ProgramConfig, ShellConfig, config_findings, env_value,
+    restore_secrets,
 };
 use forge_model::environment::findings_of_names;
 use forge_model::event::EventType;
@@ -134,6 +137,24 @@ async fn write_agent(world: &World, mut agent: Agent, change: NewAgent) -> Resul
     tx.commit().await?;
     core::scheduler::wake_waiting(world);
     Ok(agent)
+}
+
+/// How the providers of all agents limit them.
+pub(crate) async fn agent_limits(world: &World) -> Result<Vec<AgentLimits>> {
+    let mut conn = world.store().read().await?;
+    let now = world.now();
+    let mut windows = conn.limits().windows().await?;
+    let until: HashMap<_, _> = conn.limits().list().await?.into_iter().collect();
+    let agents = conn.agents().list().await?;
+    Ok(agents
+        .into_iter()
+        .map(|agent| {
+            let mut windows = windows.remove(&agent.id).unwrap_or_default();
+            windows.retain(|window| window.holds(now));
+            let limited_until = until.get(&agent.id).copied().filter(|until| *until > now);
+            AgentLimits { agent_id: agent.id, limited_until, windows }
+        })
+        .collect())
 }
 
 async fn agent_changed(world: &World, tx: &mut Tx, id: &AgentId) -> Result<()> {

@@ -1,10 +1,14 @@
-//! `agent_limits`: until when an agent's provider asks to wait.
+//! `agent_limits`: until when an agent's provider asks to wait. `agent_windows`: how full its limits are.
 
+use std::collections::HashMap;
+
+use forge_model::agent::LimitWindow;
 use forge_model::ids::AgentId;
 use forge_model::time::Timestamp;
 use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
 
-use crate::StoreError;
+use crate::{StoreError, row::Columns};
 
 handles!(limits() -> Limits, limits_mut() -> LimitsMut);
 
@@ -33,7 +37,76 @@ impl Limits<'_> {
     }
 }
 
+impl Limits<'_> {
+    /// The windows of all agents, by agent, the shortest one first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn windows(&mut self) -> Result<HashMap<AgentId, Vec<LimitWindow>>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM agent_windows ORDER BY minutes IS NULL, minutes, name")
+            .fetch_all(&mut *self.conn)
+            .await?;
+        let mut all: HashMap<AgentId, Vec<LimitWindow>> = HashMap::new();
+        for row in &rows {
+            all.entry(Columns(row).text("agent_id")?).or_default().push(window(row)?);
+        }
+        Ok(all)
+    }
+
+    /// The windows of one agent, the shortest one first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn windows_of(&mut self, agent: &AgentId) -> Result<Vec<LimitWindow>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT * FROM agent_windows WHERE agent_id = ?1 ORDER BY minutes IS NULL, minutes, name",
+        )
+        .bind(agent.as_str())
+        .fetch_all(&mut *self.conn)
+        .await?;
+        rows.iter().map(window).collect()
+    }
+}
+
+fn window(row: &SqliteRow) -> Result<LimitWindow, StoreError> {
+    let c = Columns(row);
+    Ok(LimitWindow {
+        name: c.text("name")?,
+        minutes: c.int_opt("minutes")?,
+        used_percent: c.int("used_percent")?,
+        resets_at: c.time_opt("resets_at")?,
+        seen_at: c.time("seen_at")?,
+    })
+}
+
 impl LimitsMut<'_> {
+    /// Replaces the windows of an agent.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub async fn put_windows(&mut self, agent: &AgentId, windows: &[LimitWindow]) -> Result<(), StoreError> {
+        sqlx::query("DELETE FROM agent_windows WHERE agent_id = ?1")
+            .bind(agent.as_str())
+            .execute(self.tx.sqlite())
+            .await?;
+        for window in windows {
+            sqlx::query(
+                "INSERT INTO agent_windows (agent_id, name, minutes, used_percent, resets_at, seen_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (agent_id, name) DO UPDATE SET minutes = ?3, used_percent = ?4, resets_at = ?5, seen_at = ?6",
+            )
+            .bind(agent.as_str())
+            .bind(&window.name)
+            .bind(window.minutes)
+            .bind(window.used_percent)
+            .bind(window.resets_at.map(|time| time.0))
+            .bind(window.seen_at.0)
+            .execute(self.tx.sqlite())
+            .await?;
+        }
+        Ok(())
+    }
+
     /// Records that an agent is not to be started before `until`; a later time that is known already stands.
     ///
     /// # Errors
@@ -67,6 +140,28 @@ impl LimitsMut<'_> {
 mod tests {
     use super::*;
     use crate::testing::{is_refused, seeded};
+
+    #[tokio::test]
+    async fn windows_of_an_agent_are_replaced() {
+        let mut tx = seeded().await;
+        let window = |name: &str, minutes: Option<u32>, used_percent| LimitWindow {
+            name: name.to_owned(),
+            minutes,
+            used_percent,
+            resets_at: Some(Timestamp(9)),
+            seen_at: Timestamp(1),
+        };
+        let agent = AgentId::from("a");
+        let first =
+            [window("x", None, 1), window("secondary", Some(10_080), 5), window("primary", Some(300), 50)];
+        tx.limits_mut().put_windows(&agent, &first).await.unwrap();
+        let mut expected = first.to_vec();
+        expected.reverse();
+        assert_eq!(tx.limits().windows_of(&agent).await.unwrap(), expected);
+        let now = [window("primary", Some(300), 60)];
+        tx.limits_mut().put_windows(&agent, &now).await.unwrap();
+        assert_eq!(tx.limits().windows().await.unwrap(), HashMap::from([(agent, now.to_vec())]));
+    }
 
     #[tokio::test]
     async fn later_time_stands_until_it_is_cleared() {

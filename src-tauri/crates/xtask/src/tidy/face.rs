@@ -23,7 +23,7 @@ struct Counted {
 
 const COUNTED: [Counted; 2] = [
     // One method an operation of the contract, with some for the life of an engine.
-    Counted { name: "Engine", place: "face/", public: 202, inner: 0 },
+    Counted { name: "Engine", place: "face/", public: 204, inner: 0 },
     Counted { name: "World", place: "core/world.rs", public: 0, inner: 30 },
 ];
 
@@ -111,9 +111,9 @@ mod tests {
     #[test]
     fn methods_of_engine_and_world_stand_in_their_places_and_are_few() {
         for (name, file, text, expected) in [
-            ("face", "face/task.rs", methods("Engine", 202, "pub"), None),
+            ("face", "face/task.rs", methods("Engine", 204, "pub"), None),
             ("world", "core/world.rs", methods("World", 30, "pub(crate)"), None),
-            ("one too many", "face/task.rs", methods("Engine", 203, "pub"), Some("203 public methods")),
+            ("one too many", "face/task.rs", methods("Engine", 205, "pub"), Some("205 public methods")),
             ("one too many within", "core/world.rs", methods("World", 31, ""), Some("31 inner methods")),
             ("inner one of the face", "face/task.rs", methods("Engine", 1, ""), Some("1 inner methods")),
             (

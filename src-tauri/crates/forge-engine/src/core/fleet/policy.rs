@@ -72,6 +72,8 @@ pub(crate) struct AgentPlaces {
     pub is_paused: bool,
     /// Until when its provider takes nothing.
     pub limited_until: Option<Timestamp>,
+    /// The window of its limits that is nearly used up, in words.
+    pub limit: Option<String>,
 }
 
 /// The places of a project.
@@ -415,7 +417,8 @@ impl<'w> Planning<'w> {
             return Err(wait(WaitReason::Paused, "the project is paused"));
         }
         if let Some(until) = agent.limited_until {
-            let message = format!("the provider of {} is rate limited", agent.name);
+            let window = agent.limit.as_ref().map(|limit| format!(" ({limit})")).unwrap_or_default();
+            let message = format!("the provider of {} is rate limited{window}", agent.name);
             return Err(Waiting { until: Some(until), ..wait(WaitReason::RateLimited, message) });
         }
         let obstacle = project.obstacle.clone().filter(|_| !waiter.is_past_its_limit);

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use forge_model::agent::{Agent, Profile};
+use forge_model::agent::{Agent, LimitWindow, Profile, fullest_window};
 use forge_model::ids::{AgentId, MachineId, ProjectId, TaskId};
 use forge_model::machine::{Machine, required};
 use forge_model::task::Waiting;
@@ -138,9 +138,13 @@ pub(crate) async fn situation(
     let mut fleet = Fleet::empty(day_of(world.now()).1);
     fleet.machines = machines(world, conn).await?;
     let limits: HashMap<_, _> = conn.limits().list().await?.into_iter().collect();
+    let windows = conn.limits().windows().await?;
     fleet.agents = agents
         .iter()
-        .map(|(id, agent)| (id.clone(), places_of_agent(world, agent, limits.get(id).copied())))
+        .map(|(id, agent)| {
+            let windows = windows.get(id).map(Vec::as_slice).unwrap_or_default();
+            (id.clone(), places_of_agent(world, agent, limits.get(id).copied(), windows))
+        })
         .collect();
     let mut turns = conn.turns().all().await?;
     for (id, context) in contexts {
@@ -183,7 +187,8 @@ pub(crate) async fn situation_of_one(
         fleet.machines.extend(one_machine(world, conn, machine, &task).await?);
     }
     let limited_until = conn.limits().of(&id).await?;
-    fleet.agents.insert(id.clone(), places_of_agent(world, &agent, limited_until));
+    let windows = conn.limits().windows_of(&id).await?;
+    fleet.agents.insert(id.clone(), places_of_agent(world, &agent, limited_until, &windows));
     fleet.projects.insert(project.clone(), places_of_project(&it.context));
     count_taken(&mut fleet, conn.slots().counts_beside(&task, &id, &project, machine).await?);
     let of_agent = Profile::of(&agent).machines;
@@ -247,12 +252,15 @@ fn places_of_agent(
     world: &World,
     agent: &Agent,
     limited_until: Option<forge_model::time::Timestamp>,
+    windows: &[LimitWindow],
 ) -> AgentPlaces {
+    let full = fullest_window(windows, world.now()).filter(|window| window.used_percent >= NEARLY_USED);
     AgentPlaces {
         name: agent.name.clone(),
         most: agent.max_concurrent,
         is_paused: agent.paused,
         limited_until: limited_until.filter(|until| *until > world.now()),
+        limit: full.map(|window| format!("its {} window is {} % used", window.label(), window.used_percent)),
         ..AgentPlaces::default()
     }
 }
@@ -264,6 +272,9 @@ fn places_of_project(context: &ProjectContext) -> ProjectPlaces {
         ..ProjectPlaces::default()
     }
 }
+
+/// From how many percent on a window is told as the reason for a refusal.
+const NEARLY_USED: u32 = 90;
 
 /// A task as it is decided on. It has waited since it entered its state, begun or not.
 fn waiter(world: &World, it: &Asking, agent: AgentId, wants: Wants) -> Waiter {
