@@ -229,7 +229,8 @@ async fn costs_are_shown(window: &Window) -> Result<()> {
     go(page, "#/costs").await?;
     let known: u64 = LEDGER.iter().filter_map(|(.., cost)| *cost).sum();
     ensure!(known == 91_120_000, "reckoned by hand, too");
-    let figures = page.find_with_text("main dl", "$91.12").await?;
+    page.find_with_text("[aria-labelledby=costs-today] dl", "$91.12").await?;
+    let figures = page.find_with_text("main dl:not([aria-labelledby=costs-today] *)", "$91.12").await?;
     let figures = page.text(&figures).await?;
     ensure!(figures.contains("Runs\n8") && figures.contains("Unknown\n1"), "{figures}");
     page.find("[role=img][aria-label^='Cost of 6 runs with m: $0.07 to $90.00, 1 anomaly'] canvas").await?;

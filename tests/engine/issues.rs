@@ -42,13 +42,13 @@ impl IssueFixture {
     async fn import(&self, what: Value) -> Result<Value> {
         let path = format!("/projects/{}/issues/import", self.board.project);
         let import = self.board.engine.post(&path, what).await?;
-        self.until(&import, |import| is_over(import)).await
+        self.until(&import, is_over).await
     }
 
     async fn import_file(&self, name: &str, content: &str) -> Result<Value> {
         let path = format!("/projects/{}/issues/import-file", self.board.project);
         let import = self.board.engine.post(&path, json!({ "name": name, "text": content })).await?;
-        self.until(&import, |import| is_over(import)).await
+        self.until(&import, is_over).await
     }
 
     async fn until(&self, import: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Value> {

@@ -1159,7 +1159,7 @@ export type CostAnomalyRecord = {
 /**  What a project's runs of today cost, and what they will have cost at the end of the day at the pace of the last hours. */
 export type CostForecast = {
 	/**  Cost of the runs that began today, in micro-dollars, as far as it is known. */
-	today_micro_usd: number | null,
+	today_micro_usd: number,
 	/**  Cost at the end of the day; null right after the day began. */
 	day_end_micro_usd: number | null,
 	/**  The project's limit for a day. */

@@ -156,10 +156,11 @@ describe("a file", () => {
     await userEvent.click(await screen.findByRole("tab", { name: "File" }));
     const field = document.querySelector<HTMLInputElement>("input[type=file]");
     if (!field) throw new Error("Could not find the file field.");
-    // jsdom's files have no text.
+    // jsdom's files cannot be read.
+    const bytes = new TextEncoder().encode(text);
     await userEvent.upload(
       field,
-      Object.assign(new File([text], name), { text: () => Promise.resolve(text) }),
+      Object.assign(new File([text], name), { arrayBuffer: () => Promise.resolve(bytes.buffer) }),
     );
     await screen.findByText(name);
   };
@@ -190,6 +191,42 @@ describe("a file", () => {
     expect((await button("Choose file…")).getAttribute("aria-describedby")).toContain(alert.id);
     await choose("other.csv", "title\nA\n");
     expect(inside.queryByText("must have 1 to 2000 issues, and has 0")).toBeNull();
+  });
+
+  it("that is a database is sent as bytes, with the board that the engine asks for", async () => {
+    const projects = "it has the projects shop, site: name one of them";
+    const { host, inside } = await openDialog(null, (each) =>
+      each.answer("issue_import_file", ({ board }) =>
+        board ? sampleImport() : refuseInput("board: no", "board", projects),
+      ),
+    );
+    const content = "SQLite format 3\0rest";
+    await choose("db.sqlite", content);
+    expect(inside.queryByRole("combobox", { name: "Format" })).toBeNull();
+    expect(inside.getByText(/^Close vibe-kanban before/)).toBeTruthy();
+    expect(await violationsIn(document.body)).toEqual([]);
+    await press("Import file");
+    await inside.findByText(projects);
+    const board = inside.getByRole("textbox", { name: "Board" });
+    expect(board.getAttribute("aria-invalid")).toBe("true");
+    await userEvent.type(board, " shop ");
+    await press("Import file");
+    await screen.findByRole("group", { name: "GitHub octo/app" });
+    const sent = { project_id: "p1", name: "db.sqlite", data: btoa(content), into: "backlog" };
+    expect(inputsOf(host, "issue_import_file")).toEqual([sent, { ...sent, board: "shop" }]);
+  });
+
+  it("of text that the engine wants a board for gets the field; another file has none", async () => {
+    const { inside } = await openDialog(null, (host) =>
+      host.answer("issue_import_file", () => refuseInput("board: no", "board", "name one")),
+    );
+    await choose("export.json", "[]");
+    expect(inside.queryByRole("textbox", { name: "Board" })).toBeNull();
+    await press("Import file");
+    await inside.findByText("name one");
+    await userEvent.type(inside.getByRole("textbox", { name: "Board" }), "shop");
+    await choose("plan.md", "- [ ] A");
+    expect(inside.queryByRole("textbox", { name: "Board" })).toBeNull();
   });
 
   it("with a chosen format is imported as that; a refusal of it is at the format", async () => {

@@ -4,6 +4,7 @@
  */
 import type {
   CostAnomalyEntry,
+  CostForecast,
   CostLine,
   CostRow,
   CostSeries,
@@ -194,6 +195,20 @@ function sampleCostRow(index: number): CostRow {
   };
 }
 
+/** A day at whose pace the limit is reached in the evening. */
+export function sampleForecast(change: Partial<CostForecast> = {}): CostForecast {
+  const end = new Date();
+  end.setHours(24, 0, 0, 0);
+  return {
+    today_micro_usd: 6_180_000,
+    day_end_micro_usd: 12_400_000,
+    limit_micro_usd: 10_000_000,
+    reaches_limit_at: new Date((Date.now() + end.getTime()) / 2).toISOString(),
+    day_ends_at: end.toISOString(),
+    ...change,
+  };
+}
+
 /** The answers about costs of a host with so many runs. */
 export function costAnswers(samples: number): Handlers {
   const series = sampleSeries(samples);
@@ -206,6 +221,7 @@ export function costAnswers(samples: number): Handlers {
   const next = (start: number, limit: number) =>
     start + limit < samples ? String(start + limit) : null;
   return {
+    cost_forecast: () => sampleForecast(),
     cost_totals: () => sampleTotals(samples),
     cost_series: () => (samples === 0 ? { lines: [], left_off: 0 } : series),
     cost_anomalies: ({ task_id, limit }) => ({

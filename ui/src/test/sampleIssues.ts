@@ -6,6 +6,7 @@ import type {
   ListedIssue,
   Task,
   TaskIssue,
+  UnsentReport,
 } from "#ui/api/generated.ts";
 import { pageOf, refuse, type Handlers } from "./answers.ts";
 import { sampleTask } from "./sample.ts";
@@ -135,6 +136,7 @@ export function sampleTaskIssue(change: Partial<TaskIssue> = {}): TaskIssue {
     ],
     pending: null,
     imported_at: at(45),
+    unsent: [],
     ...change,
   };
 }
@@ -144,6 +146,21 @@ export const samplePending = {
   description:
     "A quoted field with a line break in it ends the record.\n\n- Read RFC 4180, section 2.6.\n- Keep the line break in the value.",
 };
+
+/** A host that refuses, and what waits behind the refusal. */
+export function sampleUnsent(): UnsentReport[] {
+  const problem =
+    "GitHub refused the request (403): Resource not accessible by personal access token";
+  const remedy = "Store a token that can write the issues of octo/app in the project's settings.";
+  const next = new Date(Date.now() + 42 * 60_000).toISOString();
+  return [
+    { kind: "started", problem, remedy, retry_at: next },
+    { kind: "label", problem: null, remedy: null, retry_at: null },
+  ];
+}
+
+/** The task of the sample whose issue could not be written. */
+const unwritten = "Retry the upload when the connection drops";
 
 export function sampleIssueTasks(project: string): Task[] {
   const waiting = {
@@ -187,6 +204,11 @@ export function sampleIssueTasks(project: string): Task[] {
       issue: sampleIssueLink({ kind: "vibe_kanban", name: "tasks.json 4f1c", url: null }),
     },
     { title: "A task of its own", status: "todo" },
+    {
+      title: unwritten,
+      status: "in_progress",
+      issue: sampleIssueLink({ name: "GitHub octo/app#238", url: `${site}/issues/238` }),
+    },
   ];
   return tasks.map((change, index) =>
     sampleTask({
@@ -235,12 +257,12 @@ export function issueAnswers(sample: string | null, tasks: readonly Task[]): Han
     issue_import_get: ({ import_id }) =>
       imports.find(({ id }) => id === import_id) ?? sampleImport({ id: import_id }),
     task_issue: ({ task_id }) => {
-      const issue = tasks.find(({ id }) => id === task_id)?.issue;
-      return {
-        issue: issue
-          ? sampleTaskIssue({ issue, pending: issue.differs ? samplePending : null })
-          : null,
-      };
+      const task = tasks.find(({ id }) => id === task_id);
+      const issue = task?.issue;
+      if (!issue) return { issue: null };
+      const pending = issue.differs ? samplePending : null;
+      const unsent = task.title === unwritten ? sampleUnsent() : [];
+      return { issue: sampleTaskIssue({ issue, pending, unsent }) };
     },
   };
 }

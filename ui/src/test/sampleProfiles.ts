@@ -1,5 +1,5 @@
 /** Agent profiles of the sample host. */
-import type { Agent, AgentCheck } from "#ui/api/generated.ts";
+import type { Agent, AgentCheck, AgentLimits, LimitWindow } from "#ui/api/generated.ts";
 import { pageOf, type Handlers } from "./answers.ts";
 import { sampleAgent } from "./sample.ts";
 
@@ -53,10 +53,61 @@ export function sampleProfiles(sample: string | null = null): Agent[] {
   return sample === "agents" ? [...profiles, codex] : [...profiles];
 }
 
+const ahead = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+
+export function sampleWindow(change: Partial<LimitWindow> = {}): LimitWindow {
+  return {
+    name: "five_hour",
+    minutes: 300,
+    used_percent: 41,
+    resets_at: ahead(150),
+    seen_at: ahead(-4),
+    ...change,
+  };
+}
+
+/** Claude nears one of its limits, Codex was refused; the programs of the others report none. */
+function sampleLimits(sample: string | null): AgentLimits[] {
+  const reported: Readonly<Record<string, Partial<AgentLimits>>> = {
+    a2: {
+      windows: [
+        sampleWindow(),
+        sampleWindow({
+          name: "seven_day",
+          minutes: 10_080,
+          used_percent: 93,
+          resets_at: ahead(4_400),
+        }),
+        sampleWindow({ name: "seven_day_opus", minutes: null, used_percent: 12, resets_at: null }),
+      ],
+    },
+    a4: {
+      limited_until: ahead(42),
+      windows: [
+        sampleWindow({ name: "primary", used_percent: 100, resets_at: ahead(42) }),
+        sampleWindow({
+          name: "secondary",
+          minutes: 10_080,
+          used_percent: 57,
+          resets_at: ahead(7_300),
+          seen_at: ahead(-130),
+        }),
+      ],
+    },
+  };
+  return sampleProfiles(sample).map(({ id }) => ({
+    agent_id: id,
+    limited_until: null,
+    windows: [],
+    ...(sample === "agents" ? reported[id] : {}),
+  }));
+}
+
 export function profileAnswers(sample: string | null): Handlers {
   const agents = sampleProfiles(sample);
   return {
     agent_list: () => pageOf(agents),
+    agent_limits: () => pageOf(sampleLimits(sample)),
     agent_check: ({ agent_id }) => (agent_id === "a3" ? missing : present),
   };
 }

@@ -24,7 +24,7 @@ use crate::{
     error::HostError,
     host::{Host, NewPullRequest},
     http::Http,
-    issues::{IssueEtags, IssuePage},
+    issues::{IssueEtags, IssuePage, close_issue, comment_issue},
     limits::Quota,
     reading::{Etags, Fetched, Reading, every_page},
     text::said,
@@ -277,11 +277,11 @@ impl Host for Gitea {
     }
 
     async fn comment_issue(&self, number: u32, text: &str) -> Result<(), HostError> {
-        issues::comment(&self.http, &self.repo, number, text).await
+        comment_issue(&self.http, &self.repo, number, text).await
     }
 
     async fn close_issue(&self, number: u32) -> Result<(), HostError> {
-        issues::close(&self.http, &self.repo, number).await
+        close_issue(&self.http, &self.repo, number).await
     }
 
     async fn label_issue(&self, number: u32, change: &LabelChange) -> Result<(), HostError> {

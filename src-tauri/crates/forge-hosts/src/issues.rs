@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use forge_model::issue::{Issue, IssueComment, LabelChange};
+use reqwest::Method;
+use serde_json::json;
 
 use crate::{
     error::HostError,
@@ -78,6 +80,18 @@ pub(crate) async fn page(
         total: page.total,
         body: page.body.clone(),
     })
+}
+
+/// Writes a comment on an issue, as GitHub and Gitea take it.
+pub(crate) async fn comment_issue(http: &Http, repo: &str, number: u32, text: &str) -> Result<(), HostError> {
+    let (path, what) = (format!("{repo}/issues/{number}/comments"), format!("issue {number}"));
+    http.write(Method::POST, &path, &json!({ "body": text }), &what).await.map(drop)
+}
+
+/// Closes an issue, as GitHub and Gitea take it.
+pub(crate) async fn close_issue(http: &Http, repo: &str, number: u32) -> Result<(), HostError> {
+    let (path, what) = (format!("{repo}/issues/{number}"), format!("issue {number}"));
+    http.write(Method::PATCH, &path, &json!({ "state": "closed" }), &what).await.map(drop)
 }
 
 /// What of a change of labels is to be done to an issue that has these.

@@ -35,13 +35,13 @@ contract! {
     #[derive(Eq)]
     pub struct CostForecast {
         /// Cost of the runs that began today, in micro-dollars, as far as it is known.
-        #[specta(type = f64)]
+        #[specta(type = u32)]
         pub today_micro_usd: u64,
         /// Cost at the end of the day; null right after the day began.
-        #[specta(type = Option<f64>)]
+        #[specta(type = Option<u32>)]
         pub day_end_micro_usd: Option<u64>,
         /// The project's limit for a day.
-        #[specta(type = Option<f64>)]
+        #[specta(type = Option<u32>)]
         pub limit_micro_usd: Option<u64>,
         /// When the limit will be reached, if that is before the end of the day.
         pub reaches_limit_at: Option<Timestamp>,

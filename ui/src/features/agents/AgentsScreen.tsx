@@ -6,7 +6,7 @@ import { setQuery, useRoute } from "#ui/app/router.ts";
 import { Screen } from "#ui/app/Screen.tsx";
 import { useOp, useOpMutation } from "#ui/api/client.ts";
 import { errorText } from "#ui/api/error.ts";
-import type { Agent } from "#ui/api/generated.ts";
+import type { Agent, AgentLimits } from "#ui/api/generated.ts";
 import { AlertDialog } from "#ui/components/AlertDialog.tsx";
 import { Avatar } from "#ui/components/Avatar.tsx";
 import { Badge } from "#ui/components/Badge.tsx";
@@ -20,10 +20,12 @@ import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast } from "#ui/components/Toast.tsx";
 import { AgentDialog } from "./AgentDialog.tsx";
 import { OnThisMachine } from "./OnThisMachine.tsx";
+import { ProviderLimits } from "./ProviderLimits.tsx";
 import { Scoreboard } from "./Scoreboard.tsx";
 import { Standing } from "#ui/domain/programs/Standing.tsx";
 import { Trial } from "./Trial.tsx";
 import { commandLine, formOf } from "./form.ts";
+import { untilNextReset } from "./windows.ts";
 import { Row } from "#ui/components/Row.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
 import layout from "#ui/components/layout.module.css";
@@ -67,7 +69,15 @@ function Facts({ agent }: { agent: Agent }) {
   );
 }
 
-function AgentRow({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
+function AgentRow({
+  agent,
+  limits,
+  onEdit,
+}: {
+  agent: Agent;
+  limits: AgentLimits | undefined;
+  onEdit: () => void;
+}) {
   const { t } = useTranslation();
   const [removing, setRemoving] = useState(false);
   const [trying, setTrying] = useState(false);
@@ -96,6 +106,7 @@ function AgentRow({ agent, onEdit }: { agent: Agent; onEdit: () => void }) {
           {commandLine(agent)}
         </code>
         <Program agent={agent} />
+        {limits && <ProviderLimits name={agent.name} limits={limits} />}
       </Stack>
       <div className={styles.actions}>
         <IconButton
@@ -187,6 +198,11 @@ export default function AgentsScreen() {
 function Profiles() {
   const { t } = useTranslation();
   const agents = useOp("agent_list", {});
+  const limits = useOp(
+    "agent_limits",
+    {},
+    { everyMs: (page) => untilNextReset(page?.items, Date.now()) },
+  );
   const [editing, setEditing] = useState<Agent | "new" | null>(null);
   const commands = useMemo(
     (): Command[] => [
@@ -229,6 +245,11 @@ function Profiles() {
             <div className={styles.sectionHead}>
               <h2>{t("agents.profiles")}</h2>
             </div>
+            {limits.error && (
+              <Banner tone="danger" title={t("agents.limitsFailed")}>
+                {errorText(limits.error)}
+              </Banner>
+            )}
             {items.length === 0 ? (
               <EmptyState
                 icon={<Bot />}
@@ -244,7 +265,12 @@ function Profiles() {
             ) : (
               <ul className={layout.surface} aria-label={t("nav.agents")}>
                 {items.map((agent) => (
-                  <AgentRow key={agent.id} agent={agent} onEdit={() => setEditing(agent)} />
+                  <AgentRow
+                    key={agent.id}
+                    agent={agent}
+                    limits={limits.data?.items.find(({ agent_id }) => agent_id === agent.id)}
+                    onEdit={() => setEditing(agent)}
+                  />
                 ))}
               </ul>
             )}

@@ -1,4 +1,4 @@
-/** What runs cost: the course by model, what was out of the ordinary, sums, and every run. */
+/** What runs cost: a project's day, the course by model, what was out of the ordinary, sums, and every run. */
 import { CircleDollarSign, Download } from "lucide-react";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
@@ -6,6 +6,7 @@ import { useOp } from "#ui/api/client.ts";
 import { useCommands, type Command } from "#ui/app/keys.ts";
 import { PeriodFilters, usePeriod, type Period } from "#ui/app/Period.tsx";
 import { Screen } from "#ui/app/Screen.tsx";
+import { useProjects } from "#ui/app/useProjects.ts";
 import { Button } from "#ui/components/Button.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
@@ -14,11 +15,19 @@ import { Anomalies } from "./Anomalies.tsx";
 import { Course } from "./Course.tsx";
 import { Ledger } from "./Ledger.tsx";
 import { Figures, Sums } from "./Sums.tsx";
+import { Today } from "./Today.tsx";
 import { useCsv } from "./useCsv.ts";
 import layout from "#ui/components/layout.module.css";
 
-function Content({ range, of }: Period) {
+/** The project whose day is shown: the one that is chosen, or the only one. */
+function useProjectOfDay(chosen: string | null): string | null {
+  const [only, ...others] = useProjects();
+  return chosen ?? (others.length === 0 ? (only?.id ?? null) : null);
+}
+
+function Content({ range, project, of }: Period) {
   const { t } = useTranslation();
+  const projectOfDay = useProjectOfDay(project);
   const totals = useOp("cost_totals", of, { keepPrevious: true });
   const series = useOp("cost_series", of, { keepPrevious: true });
   const anomalies = useOp("cost_anomalies", { ...of, limit: 50 }, { keepPrevious: true });
@@ -39,6 +48,7 @@ function Content({ range, of }: Period) {
   }
   return (
     <>
+      {projectOfDay !== null && <Today project={projectOfDay} />}
       {totals.data ? <Figures all={totals.data.all} /> : <Skeleton width="100%" height={76} />}
       {series.data ? <Course series={series.data} /> : <SkeletonText lines={6} />}
       {anomalies.data && <Anomalies items={anomalies.data.items} />}

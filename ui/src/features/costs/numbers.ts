@@ -43,3 +43,7 @@ export function ticks(seconds: readonly number[], step: number): string[] {
 
 export const instant = (at: string | number): string =>
   new Date(at).toLocaleString(locale(), { dateStyle: "medium", timeStyle: "short" });
+
+/** The time of day: "6:40 PM". */
+export const clock = (at: string): string =>
+  new Date(at).toLocaleTimeString(locale(), { timeStyle: "short" });

@@ -6,6 +6,7 @@ import { Button } from "#ui/components/Button.tsx";
 import { CodeBlock } from "#ui/components/CodeBlock.tsx";
 import { EmptyState } from "#ui/components/EmptyState.tsx";
 import { ErrorState } from "#ui/components/ErrorState.tsx";
+import { Meter } from "#ui/components/Meter.tsx";
 import { Progress } from "#ui/components/Progress.tsx";
 import { Skeleton, SkeletonText } from "#ui/components/Skeleton.tsx";
 import { showToast, type ToastTone } from "#ui/components/Toast.tsx";
@@ -89,6 +90,12 @@ export function Feedback() {
       <Specimen name="Progress">
         <Progress label="Checks" done={3} total={5} detail="cargo nextest run --workspace" />
         <Progress label="Cloning" done={1284} total={null} />
+      </Specimen>
+      <Specimen name="Meter">
+        <Samples>
+          <Meter label="Disk" percent={41} text="41%" />
+          <Meter label="Disk" percent={93} text="93%" isHigh />
+        </Samples>
       </Specimen>
       <Specimen name="Skeleton">
         <Samples>

@@ -7,17 +7,21 @@ import { Button } from "#ui/components/Button.tsx";
 import { Row } from "#ui/components/Row.tsx";
 import { Select } from "#ui/components/Select.tsx";
 import { Stack } from "#ui/components/Stack.tsx";
+import { TextField } from "#ui/components/TextField.tsx";
 import { Truncate } from "#ui/components/Truncate.tsx";
 import layout from "#ui/components/layout.module.css";
 import { bytes } from "#ui/domain/size.ts";
+import { contentOf } from "./file.ts";
 import { byName, type Format, type ImportFormState } from "./useImportForm.ts";
 import styles from "./issues.module.css";
 
+/** What the engine says of the file itself. */
+const ofFile = ["text", "data", "name"];
 const formats: readonly Format[] = [byName, "markdown", "csv", "vibe_kanban"];
 
 export function FileTab({ form }: { form: ImportFormState }) {
   const { t } = useTranslation();
-  const { file, format, error } = form;
+  const { file, format, board, hasDatabase, asksForBoard, error } = form;
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const read = async (field: HTMLInputElement) => {
@@ -26,13 +30,16 @@ export function FileTab({ form }: { form: ImportFormState }) {
     field.value = "";
     if (!chosen) return;
     const { name, size } = chosen;
-    const text = await chosen.text().catch(() => null);
-    form.setFile({ name, size, text });
+    const content = await chosen.arrayBuffer().then(
+      (read) => contentOf(new Uint8Array(read)),
+      () => null,
+    );
+    form.setFile({ name, size, content });
   };
   const wrong =
-    file?.text === null
+    file?.content === null
       ? t("issues.unreadable")
-      : [findingAt(error, "text"), findingAt(error, "name")].filter(Boolean).join(" ");
+      : ofFile.flatMap((field) => findingAt(error, field) ?? []).join(" ");
   return (
     <div className={styles.tab}>
       <Stack gap={1}>
@@ -43,7 +50,7 @@ export function FileTab({ form }: { form: ImportFormState }) {
           ref={input}
           hidden
           type="file"
-          accept=".md,.markdown,.csv,.tsv,.json"
+          accept=".md,.markdown,.csv,.tsv,.json,.sqlite,.db"
           aria-label={t("issues.choose")}
           onChange={(event) => void read(event.currentTarget)}
         />
@@ -63,7 +70,7 @@ export function FileTab({ form }: { form: ImportFormState }) {
           )}
         </Row>
         <span id={`${id}-hint`} className={layout.note}>
-          {t("issues.fileHint")}
+          {t(hasDatabase ? "issues.databaseHint" : "issues.fileHint")}
         </span>
         {wrong && (
           <span id={`${id}-error`} role="alert" className={layout.error}>
@@ -71,16 +78,27 @@ export function FileTab({ form }: { form: ImportFormState }) {
           </span>
         )}
       </Stack>
-      <Select<Format>
-        label={t("issues.format")}
-        value={format}
-        options={formats.map((value) => ({
-          value,
-          label: t(`issues.formats.${value}`),
-        }))}
-        error={findingAt(error, "kind")}
-        onChange={form.setFormat}
-      />
+      {!hasDatabase && (
+        <Select<Format>
+          label={t("issues.format")}
+          value={format}
+          options={formats.map((value) => ({
+            value,
+            label: t(`issues.formats.${value}`),
+          }))}
+          error={findingAt(error, "kind")}
+          onChange={form.setFormat}
+        />
+      )}
+      {asksForBoard && (
+        <TextField
+          label={t("issues.board")}
+          hint={t("issues.boardHint")}
+          value={board}
+          error={findingAt(error, "board")}
+          onChange={form.setBoard}
+        />
+      )}
     </div>
   );
 }

@@ -71,7 +71,7 @@ export function ImportForm({
         label={t("issues.into")}
         value={into}
         options={states.map(({ name, display_name: label }) => ({ value: name, label }))}
-        error={findingAt(error, "state") ?? findingAt(error, "into")}
+        error={findingAt(error, "into")}
         onChange={form.setInto}
       />
       {last && <LastImport last={last} onShow={() => onShow(last)} />}

@@ -1,8 +1,10 @@
 /** What a person chooses to import, and its beginning. */
 import { useState } from "react";
-import { useOp, useOpMutation } from "#ui/api/client.ts";
-import { restOf } from "#ui/api/findings.ts";
+import { useOpMutation } from "#ui/api/client.ts";
+import { findingAt, restOf } from "#ui/api/findings.ts";
 import type { IssueImport, IssueKind } from "#ui/api/generated.ts";
+import { useStartStates } from "#ui/domain/issues/useStartStates.ts";
+import { isDatabase, type FileContent } from "./file.ts";
 import { useIssueList } from "./useIssueList.ts";
 import { everyOpen, importInput, isSame, type Search } from "./search.ts";
 
@@ -16,15 +18,7 @@ export interface ChosenFile {
   readonly name: string;
   readonly size: number;
   /** Null when it could not be read. */
-  readonly text: string | null;
-}
-
-/** The states that nobody has begun a task in; the engine's choice first. */
-function useStartStates(projectId: string) {
-  const states = useOp("project_workflow_get", { project_id: projectId }).data?.workflow.states;
-  return ["backlog", "initial"].flatMap(
-    (kind) => states?.filter((state) => state.kind === kind) ?? [],
-  );
+  readonly content: FileContent | null;
 }
 
 export function useImportForm(
@@ -39,31 +33,38 @@ export function useImportForm(
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const [file, setFile] = useState<ChosenFile | null>(null);
   const [format, setFormat] = useState<Format>(byName);
+  const [board, setBoard] = useState("");
   const [chosen, setInto] = useState<string | null>(null);
   const list = useIssueList(projectId, search, isShown && tab === "host");
   const states = useStartStates(projectId);
   const into = chosen ?? states[0]?.name ?? null;
+  const choose = (next: ChosenFile | null) => {
+    setFile(next);
+    setBoard("");
+  };
   const onSuccess = (started: IssueImport) => {
     setPicked(new Set());
-    setFile(null);
+    choose(null);
     onStarted(started);
   };
   const fromHost = useOpMutation("issue_import", { onSuccess });
   const fromFile = useOpMutation("issue_import_file", { onSuccess });
   const { error, isPending } = tab === "host" ? fromHost : fromFile;
-  const text = file?.text ?? null;
+  const content = file?.content ?? null;
+  const hasDatabase = isDatabase(content);
   // All that match are those that the list shows.
   const isStale = tab === "host" && picked.size === 0 && !isSame(search, typed);
 
   const send = () => {
     if (tab === "host") {
       fromHost.mutate(importInput(projectId, search, picked, into));
-    } else if (file !== null && text !== null) {
+    } else if (file !== null && content !== null) {
       fromFile.mutate({
         project_id: projectId,
         name: file.name,
-        text,
-        ...(format === byName ? {} : { kind: format }),
+        ...content,
+        ...(format === byName || hasDatabase ? {} : { kind: format }),
+        ...(board.trim() === "" ? {} : { board: board.trim() }),
         ...(into === null ? {} : { into }),
       });
     }
@@ -92,25 +93,33 @@ export function useImportForm(
     file,
     setFile: (next: ChosenFile) => {
       fromFile.reset();
-      setFile(next);
+      choose(next);
     },
+    hasDatabase,
     format,
     setFormat: (next: Format) => {
       fromFile.reset();
       setFormat(next);
     },
+    board,
+    setBoard,
+    /** Whether the file may have several projects, of which one is named. */
+    asksForBoard: hasDatabase || board !== "" || findingAt(fromFile.error, "board") !== undefined,
     states,
     into,
     setInto,
     isStale,
     canSend:
       tab === "file"
-        ? text !== null
+        ? content !== null
         : picked.size > 0 || (!isStale && (list.items?.length ?? 0) > 0),
     isPending,
     error,
     /** What no field says. */
-    rest: restOf(error, ["state", "into", ...(tab === "file" ? ["text", "name", "kind"] : [])]),
+    rest: restOf(error, [
+      "into",
+      ...(tab === "file" ? ["text", "data", "name", "kind", "board"] : []),
+    ]),
     send,
   };
 }

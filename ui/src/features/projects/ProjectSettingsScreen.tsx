@@ -18,6 +18,7 @@ import { Fields } from "./Fields.tsx";
 import { automationFields, checkFields, mergeFields, noticeFields } from "./fields.ts";
 import { General } from "./General.tsx";
 import { InnerLoop } from "./InnerLoop.tsx";
+import { Issues } from "./Issues.tsx";
 import { PullRequests } from "./PullRequests.tsx";
 import { SettingsOf } from "./SettingsOf.tsx";
 import { groups, pageOf, pages, type PageId } from "./settingsPages.ts";
@@ -104,6 +105,8 @@ export default function ProjectSettingsScreen() {
         return settled(found, <Fields fields={mergeFields(found.default_branch)} />);
       case "pullRequests":
         return settled(found, <PullRequests project={found} />);
+      case "issues":
+        return settled(found, <Issues project={found} />);
       case "setup":
         return settled(found, <Setup projectId={found.id} />);
       case "services":

@@ -211,6 +211,22 @@ export const costFields: readonly Field[] = (["execution", "task", "day"] as con
   }),
 );
 
+const issueReports = ["comment_start", "comment_done", "close_done"] as const;
+
+/** What is written to issues. */
+export const issueReportFields: readonly Field[] = [
+  ...issueReports.map(
+    (report) =>
+      ({
+        kind: "switch",
+        path: `issues.reports.${report}`,
+        label: `issueSettings.report.${report}`,
+        hint: `issueSettings.reportHint.${report}`,
+      }) as const,
+  ),
+  { kind: "part", part: "labels" },
+];
+
 const shellModes: readonly ShellMode[] = ["login_once", "login_each"];
 
 export const setupFields: readonly Field[] = [

@@ -19,8 +19,16 @@ describe("settings as a draft", () => {
       max_concurrent: null,
       review_config: { ci_steps: null },
     });
-    const hosts = { code_host: { owner: "a" }, model_prices: { m: { input: 1 } } };
-    expect(patchFrom(hosts, {})).toEqual({ code_host: null, model_prices: { m: null } });
+    const wholes = {
+      code_host: { owner: "a" },
+      issues: { rule: { labels: ["a"] } },
+      model_prices: { m: { input: 1 } },
+    };
+    expect(patchFrom(wholes, {})).toEqual({
+      code_host: null,
+      issues: { rule: null },
+      model_prices: { m: null },
+    });
     expect(patchFrom({ prices: { a: 1, b: 2 } }, { prices: { b: 3 } })).toEqual({
       prices: { a: null, b: 3 },
     });

@@ -19,8 +19,9 @@ export function patched(tree: unknown, patch: unknown): unknown {
   return next;
 }
 
-/** Whether the value at a path is removed as a whole: half a host or half a price is none. */
-const isWhole = (path: string): boolean => path === "code_host" || path.startsWith("model_prices.");
+/** Whether the value at a path is removed as a whole: half a host, half a rule or half a price is none. */
+const isWhole = (path: string): boolean =>
+  path === "code_host" || path === "issues.rule" || path.startsWith("model_prices.");
 
 /**
  * The merge patch that leads from one tree to another. Values are removed one by one: a value that somebody else has added

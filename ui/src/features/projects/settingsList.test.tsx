@@ -9,7 +9,7 @@ it("lists all settings of a project at its side, in groups, and walks them with 
   const { container } = openApp(createSampleHost(null, 12), "#/settings/project/p1");
   const list = await screen.findByRole("tablist", { name: "Project settings" });
   expect(list.getAttribute("aria-orientation")).toBe("vertical");
-  expect(within(list).getAllByRole("tab")).toHaveLength(13);
+  expect(within(list).getAllByRole("tab")).toHaveLength(14);
   for (const group of ["Project", "Process", "Review and merge"]) within(list).getByText(group);
   await userEvent.click(within(list).getByRole("tab", { name: "Checks" }));
   expect(location.hash).toBe("#/settings/project/p1?tab=checks");

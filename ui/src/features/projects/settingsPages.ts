@@ -5,6 +5,7 @@ import {
   checkFields,
   costFields,
   environmentFields,
+  issueReportFields,
   mergeFields,
   noticeFields,
   sandboxFields,
@@ -20,7 +21,7 @@ export const groups = [
     tabs: ["general", "setup", "services", "costs", "knowledge", "notifications"],
   },
   { name: "process", tabs: ["workflow", "hooks", "automation", "innerLoop"] },
-  { name: "delivery", tabs: ["checks", "merge", "pullRequests"] },
+  { name: "delivery", tabs: ["checks", "merge", "pullRequests", "issues"] },
 ] as const;
 
 export type PageId = (typeof groups)[number]["tabs"][number];
@@ -33,6 +34,7 @@ function pathsIn(...tables: readonly (readonly Field[])[]): readonly string[] {
 const placesOf: readonly (readonly [PageId, readonly string[]])[] = [
   ["general", ["project.name", "project.default_branch"]],
   ["pullRequests", ["project.work_mode", "code_host"]],
+  ["issues", ["issues.rule", "issues.reports.labels", ...pathsIn(issueReportFields)]],
   ["checks", ["review_config", ...pathsIn(checkFields, validateFields)]],
   ["merge", pathsIn(mergeFields(""))],
   ["costs", ["model_prices", ...pathsIn(costFields)]],

@@ -12,6 +12,13 @@ it.each([
   ["half a code host", { code_host: host }, ["code_host.repo"], ["code_host"]],
   ["half a code host that is saved already", { code_host: host }, ["redact"], []],
   [
+    "a rule without labels",
+    { issues: { rule: { labels: [] } } },
+    ["issues.rule.labels"],
+    ["issues.rule"],
+  ],
+  ["a rule with a label", { issues: { rule: { labels: ["a"] } } }, ["issues.rule.labels"], []],
+  [
     "a price without output",
     { model_prices: { local: { input: 1 } } },
     ["model_prices.local.input"],

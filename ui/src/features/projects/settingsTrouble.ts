@@ -11,6 +11,7 @@ import { lineTyping } from "./typed.ts";
 const wrongValues: readonly (readonly [string, (settings: SettingsView["settings"]) => boolean])[] =
   [
     ["code_host", ({ code_host }) => code_host != null && !isWhole(draftOf(code_host))],
+    ["issues.rule", ({ issues }) => issues?.rule != null && issues.rule.labels.length === 0],
     ["model_prices", ({ model_prices }) => wrongIn(rowsOf(model_prices ?? {})) !== null],
     [
       "sandbox.ports",

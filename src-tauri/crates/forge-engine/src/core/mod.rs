@@ -14,6 +14,7 @@ pub(crate) mod contexts;
 pub(crate) mod day;
 pub(crate) mod deletion;
 pub(crate) mod disk;
+pub(crate) mod due;
 pub(crate) mod effects;
 pub(crate) mod entry;
 pub(crate) mod environment;

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use super::{MOST_ISSUES, load, put, task};
 use crate::{
-    World,
+    EngineError, World,
     core::{self, context::ProjectContext, sync::locked},
     error::Result,
     pull_request::hosts,
@@ -33,7 +33,7 @@ const LONGEST_PAUSE_MS: i64 = 15 * 60 * 1_000;
 /// What this process keeps for imports.
 #[derive(Default)]
 pub(crate) struct Imports {
-    changed: Notify,
+    changed: Arc<Notify>,
     /// Pages that were read, by source.
     known: Mutex<HashMap<String, IssueEtags>>,
 }
@@ -45,28 +45,9 @@ pub(crate) fn wake(world: &World) {
 
 /// Goes on with imports when they are due, from now on.
 pub(crate) fn keep_importing(world: &World) {
-    core::guarded::keep_going(world, async |world: World| {
-        let imports = world.part::<Imports>();
-        loop {
-            let next = match import_due(&world).await {
-                Ok(next) => next,
-                Err(error) => {
-                    tracing::error!(%error, "failed to go on with an import of issues");
-                    Some(world.now().plus_ms(hosts::ASK_AGAIN_MS))
-                }
-            };
-            let due = async {
-                match next {
-                    Some(at) => core::sleep::sleep_until(&world, at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = world.inner.shutdown.cancelled() => return,
-                () = imports.changed.notified() => {}
-                _ = due => {}
-            }
-        }
+    let changed = Arc::clone(&world.part::<Imports>().changed);
+    core::due::keep_up(world, changed, "go on with imports of issues", async |world| {
+        import_due(&world).await
     });
 }
 
@@ -80,7 +61,13 @@ pub(crate) async fn import_due(world: &World) -> Result<Option<Timestamp>> {
         };
         tokio::select! {
             () = world.inner.shutdown.cancelled() => return Ok(None),
-            done = go_on(world, row) => done?,
+            done = go_on(world, row) => {
+                // What is wrong with one project holds up no other import.
+                if let Err(error) = done {
+                    tracing::error!(import = %row.id, %error, "failed to go on with an import of issues");
+                    fail(world, row, &error).await?;
+                }
+            }
         }
     }
 }
@@ -225,6 +212,20 @@ async fn write(
     if is_new {
         core::scheduler::look_for_work(world);
     }
+    Ok(())
+}
+
+/// Stops an import until a person continues it: Forge itself could not go on.
+async fn fail(world: &World, row: &IssueImportRow, error: &EngineError) -> Result<()> {
+    let mut tx = world.store().write().await?;
+    let mut row = load(&mut tx, &row.id).await?;
+    if row.finished_at.is_none() {
+        (row.status, row.retry_at) = (ImportStatus::Failed, None);
+        row.problem = Some(error.to_string());
+        row.remedy = Some("check the project's settings and repository, then continue the import".to_owned());
+        put(world, &mut tx, &row).await?;
+    }
+    tx.commit().await?;
     Ok(())
 }
 

@@ -4,7 +4,10 @@
 //! A comment carries its own name, and one that may have been written before a kill is looked for before it is written
 //! again. A refusal is kept with its remedy and tried again later; nothing is dropped.
 
+use std::sync::Arc;
+
 use forge_hosts::{Host, HostError};
+use forge_model::event::EventType;
 use forge_model::ids::{IssueReportId, TaskId};
 use forge_model::issue::{COMMENT_MARK, IssueOrigin, LabelChange, ReportKind, UnsentReport};
 use forge_model::merge::MergeStatus;
@@ -13,6 +16,9 @@ use forge_model::time::Timestamp;
 use forge_model::workflow::State;
 use forge_store::Tx;
 use forge_store::table::{issue_reports::IssueReportRow, issue_sources::IssueSourceRow, tasks::TaskRow};
+
+use serde_json::json;
+use tokio::sync::Notify;
 
 use super::{host_origin, import::next_try};
 use crate::{
@@ -27,7 +33,7 @@ const AFTER_REFUSAL_MS: i64 = 60 * 60 * 1_000;
 
 /// Told when something is about to be committed that is to be sent.
 #[derive(Default)]
-pub(crate) struct Reports(tokio::sync::Notify);
+pub(crate) struct Reports(Arc<Notify>);
 
 /// Writes down what the issue of a task is told of its move.
 pub(crate) async fn note_move(world: &World, tx: &mut Tx, moved: Moved<'_>) -> Result<()> {
@@ -65,29 +71,8 @@ pub(crate) async fn note_move(world: &World, tx: &mut Tx, moved: Moved<'_>) -> R
 
 /// Sends what is to be sent, from now on.
 pub(crate) fn keep_reporting(world: &World) {
-    core::guarded::keep_going(world, async |world: World| {
-        let reports = world.part::<Reports>();
-        loop {
-            let next = match report_due(&world).await {
-                Ok(next) => next,
-                Err(error) => {
-                    tracing::error!(%error, "failed to write to issues");
-                    Some(world.now().plus_ms(hosts::ASK_AGAIN_MS))
-                }
-            };
-            let due = async {
-                match next {
-                    Some(at) => core::sleep::sleep_until(&world, at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = world.inner.shutdown.cancelled() => return,
-                () = reports.0.notified() => {}
-                _ = due => {}
-            }
-        }
-    });
+    let changed = Arc::clone(&world.part::<Reports>().0);
+    core::due::keep_up(world, changed, "write to issues", async |world| report_due(&world).await);
 }
 
 /// Tries now what could not be written to the issue of a task.
@@ -119,7 +104,15 @@ async fn report_due(world: &World) -> Result<Option<Timestamp>> {
         };
         tokio::select! {
             () = world.inner.shutdown.cancelled() => return Ok(None),
-            done = go_on(world, row) => done?,
+            done = go_on(world, row) => {
+                // What is wrong with one project holds up no other report.
+                if let Err(error) = done {
+                    tracing::error!(task = %row.task_id, %error, "failed to write to an issue");
+                    let now = asked(world, row).await?;
+                    let remedy = "check the project's settings and repository, then try again".to_owned();
+                    settle(world, &refused(world, now, error.to_string(), remedy)).await?;
+                }
+            }
         }
     }
 }
@@ -145,7 +138,7 @@ async fn go_on(world: &World, row: &IssueReportRow) -> Result<()> {
         },
         Err(error) => failed(world, asked(world, row).await?, &error),
     };
-    put(world, &now).await
+    settle(world, &now).await
 }
 
 /// The row as it is now: it was marked as asked meanwhile.
@@ -154,11 +147,15 @@ async fn asked(world: &World, row: &IssueReportRow) -> Result<IssueReportRow> {
     Ok(all.into_iter().find(|it| it.id == row.id).unwrap_or_else(|| row.clone()))
 }
 
-async fn put(world: &World, row: &IssueReportRow) -> Result<()> {
+/// Writes what became of a report, and tells of it.
+async fn settle(world: &World, row: &IssueReportRow) -> Result<()> {
     let mut tx = world.store().write().await?;
     // A task that was deleted meanwhile took its reports along.
-    if tx.tasks().get(&row.task_id).await?.is_some() {
+    if let Some(task) = tx.tasks().get(&row.task_id).await? {
         tx.issue_reports_mut().put(row).await?;
+        world
+            .emit(&mut tx, EventType::TaskUpdated, &task, task.id.as_str(), &json!({ "report": row.kind }))
+            .await?;
     }
     tx.commit().await?;
     Ok(())
@@ -168,13 +165,22 @@ fn failed(world: &World, row: IssueReportRow, error: &HostError) -> IssueReportR
     let retry_at = match error {
         HostError::RateLimited { until } => next_try(world, Some(*until), row.failures),
         _ if error.is_passing() => next_try(world, None, row.failures),
-        _ => world.now().plus_ms(AFTER_REFUSAL_MS / i64::from(world.inner.config.host_pace.max(1))),
+        _ => return refused(world, row, error.to_string(), hosts::remedy(error)),
     };
     IssueReportRow {
         retry_at: Some(retry_at),
+        ..refused(world, row, error.to_string(), hosts::remedy(error))
+    }
+}
+
+/// The row after a refusal that a person has to end; it is tried again all the same.
+fn refused(world: &World, row: IssueReportRow, problem: String, remedy: String) -> IssueReportRow {
+    let pause = AFTER_REFUSAL_MS / i64::from(world.inner.config.host_pace.max(1));
+    IssueReportRow {
+        retry_at: Some(world.now().plus_ms(pause)),
         failures: row.failures.saturating_add(1),
-        problem: Some(error.to_string()),
-        remedy: Some(hosts::remedy(error)),
+        problem: Some(problem),
+        remedy: Some(remedy),
         ..row
     }
 }
@@ -239,7 +245,11 @@ async fn send(
                     other => return Ok(other.map(drop)),
                 }
             }
-            put(world, &IssueReportRow { asked_at: Some(world.now()), ..row.clone() }).await?;
+            let mut tx = world.store().write().await?;
+            tx.issue_reports_mut()
+                .put(&IssueReportRow { asked_at: Some(world.now()), ..row.clone() })
+                .await?;
+            tx.commit().await?;
             world.point("issue.report");
             way.comment_issue(number, &format!("{text}\n\n{mark}")).await
         }

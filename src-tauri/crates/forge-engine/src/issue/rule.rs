@@ -3,7 +3,10 @@
 //!
 //! What was seen is kept in memory alone: a new process looks once more, and an import repeats nothing.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 
 use forge_hosts::HostError;
 use forge_model::ids::ProjectId;
@@ -40,7 +43,7 @@ struct Look {
 /// The looks of this process, by project.
 #[derive(Default)]
 pub(crate) struct Rules {
-    changed: Notify,
+    changed: Arc<Notify>,
     looks: Mutex<HashMap<ProjectId, Look>>,
 }
 
@@ -51,28 +54,9 @@ pub(crate) fn wake(world: &World) {
 
 /// Follows the rules of all projects from now on.
 pub(crate) fn keep_following(world: &World) {
-    core::guarded::keep_going(world, async |world: World| {
-        let rules = world.part::<Rules>();
-        loop {
-            let next = match look_where_due(&world).await {
-                Ok(next) => next,
-                Err(error) => {
-                    tracing::error!(%error, "failed to look for issues to import");
-                    Some(world.now().plus_ms(hosts::ASK_AGAIN_MS))
-                }
-            };
-            let due = async {
-                match next {
-                    Some(at) => core::sleep::sleep_until(&world, at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = world.inner.shutdown.cancelled() => return,
-                () = rules.changed.notified() => {}
-                _ = due => {}
-            }
-        }
+    let changed = Arc::clone(&world.part::<Rules>().changed);
+    core::due::keep_up(world, changed, "look for issues to import", async |world| {
+        look_where_due(&world).await
     });
 }
 

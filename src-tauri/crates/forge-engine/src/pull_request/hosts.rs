@@ -49,7 +49,9 @@ pub(crate) struct Hosts {
     ways: Mutex<HashMap<(String, NamedBy), Arc<dyn Host>>>,
     /// By task; there is an entry once this process looked.
     read: Mutex<HashMap<TaskId, Etags>>,
-    pub due_changed: Notify,
+    pub due_changed: Arc<Notify>,
+    /// For which due time a look was asked for last, and when.
+    pub asked: tokio::sync::Mutex<HashMap<TaskId, (Timestamp, Timestamp)>>,
     /// Projects, each with its configured code host, whose token in the keychain is known.
     learned: Mutex<HashSet<LearnedHost>>,
 }

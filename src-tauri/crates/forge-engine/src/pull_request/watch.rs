@@ -1,6 +1,6 @@
 //! Looking at pull requests when they are due.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use forge_model::ids::TaskId;
 use forge_model::time::Timestamp;
@@ -14,29 +14,9 @@ use crate::{
 
 /// Asks for every look when it is due, from now on.
 pub(crate) fn watch_pull_requests(world: &World) {
-    core::guarded::keep_going(world, async |world: World| {
-        let hosts = world.part::<Hosts>();
-        let mut asked = HashMap::new();
-        loop {
-            let next = match ask_for_looks(&world, &mut asked).await {
-                Ok(next) => next,
-                Err(error) => {
-                    tracing::error!(%error, "failed to see which pull requests are due");
-                    Some(world.now().plus_ms(ASK_AGAIN_MS))
-                }
-            };
-            let due = async {
-                match next {
-                    Some(at) => core::sleep::sleep_until(&world, at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = world.inner.shutdown.cancelled() => return,
-                () = hosts.due_changed.notified() => {}
-                _ = due => {}
-            }
-        }
+    let changed = Arc::clone(&world.part::<Hosts>().due_changed);
+    core::due::keep_up(world, changed, "see which pull requests are due", async |world| {
+        ask_for_looks(&world).await
     });
 }
 
@@ -47,10 +27,9 @@ async fn waits_for_host(world: &World, task: &TaskId) -> Result<bool> {
 }
 
 /// Has every pull request looked at that is due; each due time once. Says when the next one is.
-async fn ask_for_looks(
-    world: &World,
-    asked: &mut HashMap<TaskId, (Timestamp, Timestamp)>,
-) -> Result<Option<Timestamp>> {
+async fn ask_for_looks(world: &World) -> Result<Option<Timestamp>> {
+    let hosts = world.part::<Hosts>();
+    let mut asked = hosts.asked.lock().await;
     let rows = world.store().read().await?.pull_requests().watched().await?;
     asked.retain(|task, _| rows.iter().any(|row| row.task_id == *task));
     let now = world.now();

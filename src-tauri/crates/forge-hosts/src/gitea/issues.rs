@@ -111,16 +111,6 @@ pub(super) async fn comments(http: &Http, repo: &str, number: u32) -> Result<Vec
     Ok(last_of(all.collect()))
 }
 
-pub(super) async fn comment(http: &Http, repo: &str, number: u32, text: &str) -> Result<(), HostError> {
-    let (path, what) = (format!("{repo}/issues/{number}/comments"), format!("issue {number}"));
-    http.write(Method::POST, &path, &json!({ "body": text }), &what).await.map(drop)
-}
-
-pub(super) async fn close(http: &Http, repo: &str, number: u32) -> Result<(), HostError> {
-    let (path, what) = (format!("{repo}/issues/{number}"), format!("issue {number}"));
-    http.write(Method::PATCH, &path, &json!({ "state": "closed" }), &what).await.map(drop)
-}
-
 /// Gitea names labels by numbers, and makes none by itself.
 pub(super) async fn label(
     http: &Http,

@@ -150,16 +150,6 @@ pub(super) async fn comments(
     Ok(last_of(all))
 }
 
-pub(super) async fn comment(http: &Http, repo: &str, number: u32, text: &str) -> Result<(), HostError> {
-    let (path, what) = (format!("{repo}/issues/{number}/comments"), format!("issue {number}"));
-    http.write(Method::POST, &path, &json!({ "body": text }), &what).await.map(drop)
-}
-
-pub(super) async fn close(http: &Http, repo: &str, number: u32) -> Result<(), HostError> {
-    let (path, what) = (format!("{repo}/issues/{number}"), format!("issue {number}"));
-    http.write(Method::PATCH, &path, &json!({ "state": "closed" }), &what).await.map(drop)
-}
-
 /// GitHub makes labels that it does not know.
 pub(super) async fn label(
     http: &Http,

@@ -170,7 +170,7 @@ mod tests {
             close_done: true,
             labels: BTreeMap::from(labels),
         };
-        let at = |state: &str| all.at(&workflow, workflow.state(state).unwrap());
+        let at = |state: &str| all.at(workflow, workflow.state(state).unwrap());
         let label = |add: Option<&str>, remove: &[&str]| {
             let remove = remove.iter().map(|label| (*label).to_owned()).collect();
             (ReportKind::Label, Some(LabelChange { add: add.map(str::to_owned), remove }))
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(at("done"), [none.clone(), (ReportKind::Done, None), (ReportKind::Close, None)]);
         assert_eq!(at("cancelled"), [none]);
         let off = IssueReports::default();
-        assert!(workflow.states.iter().all(|state| off.at(&workflow, state).is_empty()));
+        assert!(workflow.states.iter().all(|state| off.at(workflow, state).is_empty()));
     }
 
     #[test]

@@ -1,7 +1,12 @@
 import { screen, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { IssueLink, TaskIssue } from "#ui/api/generated.ts";
-import { sampleIssueLink, samplePending, sampleTaskIssue } from "#ui/test/sampleIssues.ts";
+import {
+  sampleIssueLink,
+  samplePending,
+  sampleTaskIssue,
+  sampleUnsent,
+} from "#ui/test/sampleIssues.ts";
 import { someTask } from "../testing/fixtures.ts";
 import { layOut, refuse, show, violations, type Answers } from "../testing/show.tsx";
 
@@ -101,5 +106,53 @@ describe("an issue that differs", () => {
     );
     await press(user, "Keep the task's text");
     expect(await screen.findByText("the task has changed since you read it")).toBeTruthy();
+  });
+});
+
+describe("an issue that could not be written", () => {
+  it("says what is missing, why, what to do and when it is tried again, and tries again now", async () => {
+    const issue = sampleIssueLink();
+    let unsent = sampleUnsent();
+    const answer = () => ({ issue: sampleTaskIssue({ issue, unsent }) });
+    const { container, sent, user } = showIssue(
+      {},
+      {},
+      {
+        task_issue: answer,
+        task_issue_retry: () => {
+          unsent = unsent.slice(1);
+          return answer();
+        },
+      },
+    );
+    const alert = await screen.findByRole("alert", { name: "Could not write to the issue" });
+    expect(alert.textContent).toContain("Not written: comment that work began.");
+    expect(alert.textContent).toContain("GitHub refused the request (403)");
+    expect(alert.textContent).toContain("Store a token that can write");
+    expect(alert.textContent).toMatch(/Next try in 4[12]m/);
+    expect(alert.textContent).not.toContain("label");
+    expect(await violations(container)).toEqual([]);
+    await press(user, "Try again now");
+    await waitFor(() => expect(screen.queryByRole("alert")).toBeNull());
+    expect(sent("task_issue_retry")).toEqual([{ task_id: "t1" }]);
+    expect(screen.getByText("Queued for the issue: label of the task's state.")).toBeTruthy();
+    expect(document.activeElement).toBe(screen.getByRole("heading", { name: /^Issue/ }));
+  });
+
+  it("says why it could not be tried again", async () => {
+    const { user } = showIssue(
+      {},
+      { unsent: sampleUnsent() },
+      { task_issue_retry: refuse("internal", "the disk is full") },
+    );
+    await press(user, "Try again now");
+    expect(await screen.findByText("the disk is full")).toBeTruthy();
+  });
+
+  it("says nothing while all is written", async () => {
+    showIssue({});
+    await screen.findByText("2 comments");
+    expect(screen.queryByText(/^Queued for the issue/)).toBeNull();
+    expect(screen.queryByRole("button", { name: "Try again now" })).toBeNull();
   });
 });

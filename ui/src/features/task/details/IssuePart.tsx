@@ -18,6 +18,7 @@ import { issueIcons } from "#ui/domain/issues/icons.tsx";
 import { usePlatform } from "#ui/platform/PlatformContext.tsx";
 import { ActionError } from "../ActionError.tsx";
 import { useAction } from "../useAction.ts";
+import { Unsent } from "./Unsent.tsx";
 import details from "./Details.module.css";
 import styles from "./Issue.module.css";
 
@@ -208,6 +209,12 @@ export function IssuePart({ task, issue }: { task: Task; issue: IssueLink }) {
                 onSettled={() => heading.current?.focus()}
               />
             )}
+            <Unsent
+              task={task}
+              unsent={found.unsent}
+              onRetried={() => void read.refetch()}
+              onLeave={() => heading.current?.focus()}
+            />
             <Comments comments={found.comments} />
             <p className={layout.note}>
               {t("taskIssue.imported")} <RelativeTime at={found.imported_at} />

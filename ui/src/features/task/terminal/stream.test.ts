@@ -2,15 +2,8 @@ import { Terminal } from "@xterm/xterm";
 import { expect, it, vi } from "vitest";
 import type { TerminalOutput } from "#ui/api/generated.ts";
 import { ApiError } from "#ui/api/error.ts";
-import {
-  base64Of,
-  bytesOf,
-  createTyping,
-  isAnswer,
-  readOn,
-  type Place,
-  type Sink,
-} from "./stream.ts";
+import { base64Of, bytesOf } from "#ui/domain/base64.ts";
+import { createTyping, isAnswer, readOn, type Place, type Sink } from "./stream.ts";
 
 const encode = (text: string) => base64Of(new TextEncoder().encode(text));
 

@@ -1,6 +1,7 @@
 /** Reading a terminal and typing to it, in order and without a gap. Pure but for the calls that it is given. */
 import type { TerminalOutput } from "#ui/api/generated.ts";
 import { ApiError } from "#ui/api/error.ts";
+import { base64Of, bytesOf } from "#ui/domain/base64.ts";
 
 /** Where to read on. */
 export interface Place {
@@ -26,16 +27,6 @@ const pauses = { first: 500, most: 5_000 };
 
 /** Refusals that a repetition does not change. */
 const final = new Set(["not_found", "terminal_remote_off", "terminal_ended", "person_required"]);
-
-export function bytesOf(base64: string): Uint8Array {
-  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-}
-
-export function base64Of(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text);
-}
 
 /**
  * Reads until it is stopped by the answer, or the terminal has ended. What was printed before the first answer is told
