@@ -470,6 +470,33 @@ async fn report_that_is_refused_is_kept_with_its_remedy_and_written_once() -> Re
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn comment_whose_answer_was_lost_is_not_written_twice() -> Result<()> {
+    for kind in [HostKind::Github, HostKind::Gitlab, HostKind::Gitea] {
+        let reports = json!({ "issues": { "reports": { "comment_start": true } } });
+        let fixture = IssueFixture::new(kind, reports).await?;
+        fixture.host.put_issue(issue(1, "Work", "By hand."));
+        fixture.import(json!({ "numbers": [1], "into": "todo" })).await?;
+        let task = fixture.task(1).await?;
+        fixture.host.set_fault(Some(HostFault::AnswerLost));
+        let role = format!("/tasks/{}/roles/coder", text(&task, "id"));
+        fixture.board.engine.put(&role, json!({ "holder": "user" })).await?;
+        fixture.board.move_to(&task, "in_progress").await?;
+        let unsent = async || -> Result<Vec<Value>> {
+            Ok(fixture.issue_of(&task).await?["unsent"].as_array().cloned().unwrap_or_default())
+        };
+        let failed = async || Ok(unsent().await?.iter().any(|it| it["problem"].is_string()).then_some(()));
+        fixture.board.engine.watch(failed).await?.context("the answer was not lost")?;
+        fixture.host.set_fault(None);
+        fixture.board.engine.post(&format!("/tasks/{}/issue/retry", text(&task, "id")), json!({})).await?;
+        let sent = fixture.board.engine.watch(async || Ok(unsent().await?.is_empty().then_some(())));
+        sent.await?.context("something is still to be written")?;
+        let told = fixture.host.issue(1).context("no issue")?;
+        ensure!(told.comments.len() == 1, "{kind}: {told:#?}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rule_of_a_project_imports_what_has_its_label_and_follows_changes() -> Result<()> {
     let fixture = IssueFixture::new(HostKind::Github, json!({})).await?;
     let labelled = |number: u32, body: &str| FakeIssue {

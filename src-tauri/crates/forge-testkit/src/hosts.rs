@@ -318,13 +318,18 @@ async fn answer(Shared(state): Shared<Arc<Mutex<State>>>, request: Request) -> R
             let busy = reply(429, &json!({ "message": "Retry later" }).to_string());
             return with(busy, "retry-after", &seconds.to_string());
         }
-        None if header("authorization").and_then(|it| it.split_once(' ')).map(|(_, token)| token)
-            != Some(TOKEN) =>
+        Some(HostFault::AnswerLost) | None
+            if header("authorization").and_then(|it| it.split_once(' ')).map(|(_, token)| token)
+                != Some(TOKEN) =>
         {
             Answer::refused(401, "Bad credentials")
         }
-        None => dialect::answer(&mut state, &asked)
-            .unwrap_or_else(|error| Answer::refused(500, &error.to_string())),
+        Some(HostFault::AnswerLost) | None => {
+            let done = dialect::answer(&mut state, &asked)
+                .unwrap_or_else(|error| Answer::refused(500, &error.to_string()));
+            let is_lost = fault.is_some() && asked.method != "GET";
+            if is_lost { Answer::refused(502, "Bad Gateway") } else { done }
+        }
     };
     let tags = state.kind != HostKind::Gitea;
     let reply = finish(said, &asked, &path, header("if-none-match"), tags);

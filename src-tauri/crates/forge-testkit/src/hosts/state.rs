@@ -32,6 +32,8 @@ pub enum HostFault {
     Busy(u32),
     /// Missing permission: 403.
     Forbidden,
+    /// What is written takes effect, and its answer is lost: 502.
+    AnswerLost,
 }
 
 /// An issue as a test makes it.
