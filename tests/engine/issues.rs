@@ -89,8 +89,8 @@ impl IssueFixture {
         self.board.patch(&format!("/tasks/{}", text(task, "id")), change).await
     }
 
-    async fn settle(&self, task: &Value, keep: &str) -> Result<Value> {
-        let path = format!("/tasks/{}/issue/settle", text(task, "id"));
+    async fn resolve(&self, task: &Value, keep: &str) -> Result<Value> {
+        let path = format!("/tasks/{}/issue/resolve", text(task, "id"));
         self.board.engine.post(&path, json!({ "keep": keep })).await
     }
 
@@ -214,7 +214,7 @@ async fn second_import_of_300_issues_repeats_and_overwrites_nothing() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn difference_is_settled_by_a_person_and_comes_back_with_the_next_change() -> Result<()> {
+async fn difference_is_resolved_by_a_person_and_comes_back_with_the_next_change() -> Result<()> {
     let fixture = IssueFixture::new(HostKind::Gitea, json!({})).await?;
     fixture.host.put_issue(issue(1, "One", "first"));
     fixture.import(json!({ "numbers": [1] })).await?;
@@ -225,15 +225,15 @@ async fn difference_is_settled_by_a_person_and_comes_back_with_the_next_change()
     ensure!(task["title"] == "One more" && task["description"] == "mine", "{task:#}");
     let source = fixture.issue_of(&task).await?;
     ensure!(source["pending"] == json!({ "title": null, "description": "second" }), "{source:#}");
-    let kept = fixture.settle(&task, "task").await?;
+    let kept = fixture.resolve(&task, "task").await?;
     ensure!(kept["description"] == "mine" && kept["issue"]["differs"] == false, "{kept:#}");
-    let refused = fixture.settle(&task, "task").await;
-    ensure!(refused.is_err_and(|error| format!("{error:#}").contains("nothing_to_settle")));
+    let refused = fixture.resolve(&task, "task").await;
+    ensure!(refused.is_err_and(|error| format!("{error:#}").contains("nothing_to_resolve")));
     let import = fixture.import(json!({ "numbers": [1] })).await?;
-    ensure!(counts(&import) == json!({ "total": 1, "unchanged": 1 }), "what was settled stays: {import:#}");
+    ensure!(counts(&import) == json!({ "total": 1, "unchanged": 1 }), "what was resolved stays: {import:#}");
     fixture.host.put_issue(issue(1, "One more", "third"));
     fixture.import(json!({ "numbers": [1] })).await?;
-    let taken = fixture.settle(&task, "issue").await?;
+    let taken = fixture.resolve(&task, "issue").await?;
     ensure!(taken["description"] == "third" && taken["issue"]["differs"] == false, "{taken:#}");
     Ok(())
 }

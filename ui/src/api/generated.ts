@@ -4529,6 +4529,16 @@ export type ResizeTerminal = {
 	rows: number,
 };
 
+/**  Which text a task keeps. */
+export type ResolveIssue = {
+	/**  The task. */
+	task_id: TaskId,
+	/**  Whose text to keep. */
+	keep: IssueChoice,
+	/**  Version of the task; rejected if the task has changed since. */
+	version?: number | null,
+};
+
 /**  A backup to restore. */
 export type RestoreBackup = {
 	/**  The task. */
@@ -5084,16 +5094,6 @@ export type SettingsView = {
 	settings: ProjectSettings,
 	/**  The settings that the project overrides; the rest are defaults. */
 	own: unknown,
-};
-
-/**  Which text a task keeps. */
-export type SettleIssue = {
-	/**  The task. */
-	task_id: TaskId,
-	/**  Whose text to keep. */
-	keep: IssueChoice,
-	/**  Version of the task; rejected if the task has changed since. */
-	version?: number | null,
 };
 
 /**  Severity of a finding. */
@@ -6557,7 +6557,7 @@ export interface Operations {
   /** Tries now what could not be written to the issue of a task. */
   task_issue_retry: { input: TaskPath; output: TaskIssueAnswer };
   /** Keeps the text of the task or of its issue where they differ. */
-  task_issue_settle: { input: SettleIssue; output: Task };
+  task_issue_resolve: { input: ResolveIssue; output: Task };
   /** Lessons of a project: proposed ones first, then those on the branch. */
   knowledge_list: { input: ListKnowledge; output: Page<LessonView> };
   /** Lessons that match a text, best match first. */

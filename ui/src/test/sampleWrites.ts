@@ -83,7 +83,7 @@ export function unchangedAnswers({ read, tasks }: Read): Handlers {
     issue_import_file: ({ name }) => sampleImport({ kind: "markdown", source: name }),
     issue_import_cancel: () => sampleImport(),
     issue_import_continue: () => sampleImport(),
-    task_issue_settle: task,
+    task_issue_resolve: task,
     task_issue_retry: ({ task_id }) => read("task_issue", { task_id }),
     task_create: ({ project_id }) => sampleTask({ project_id }),
     task_claim: task,

@@ -174,7 +174,7 @@ table! {
     IssueImportContinue(issues::ImportPath) -> issue::IssueImport = ("issue_import_continue", Post, "/issue-imports/{import_id}/continue", "Continues an import that failed or waits, now.", issues::resume);
     TaskIssue(TaskPath) -> issues::TaskIssueAnswer = ("task_issue", Get, "/tasks/{task_id}/issue", "The issue that a task was imported from.", issues::of_task).provides(&["task:{task_id}"]);
     TaskIssueRetry(TaskPath) -> issues::TaskIssueAnswer = ("task_issue_retry", Post, "/tasks/{task_id}/issue/retry", "Tries now what could not be written to the issue of a task.", issues::retry);
-    TaskIssueSettle(issues::SettleIssue) -> Task = ("task_issue_settle", Post, "/tasks/{task_id}/issue/settle", "Keeps the text of the task or of its issue where they differ.", issues::settle);
+    TaskIssueResolve(issues::ResolveIssue) -> Task = ("task_issue_resolve", Post, "/tasks/{task_id}/issue/resolve", "Keeps the text of the task or of its issue where they differ.", issues::resolve);
 
     KnowledgeList(knowledge::ListKnowledge) -> Page<LessonView> = ("knowledge_list", Get, "/projects/{project_id}/knowledge", "Lessons of a project: proposed ones first, then those on the branch.", knowledge::list).provides(&["knowledge:{project_id}"]);
     KnowledgeSearch(knowledge::SearchKnowledge) -> Page<Lesson> = ("knowledge_search", Get, "/projects/{project_id}/knowledge/search", "Lessons that match a text, best match first.", knowledge::search).provides(&["knowledge:{project_id}"]);

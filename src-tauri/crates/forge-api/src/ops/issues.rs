@@ -85,7 +85,7 @@ input! {
     }
 
     /// Which text a task keeps.
-    pub struct SettleIssue {
+    pub struct ResolveIssue {
         /// The task.
         pub task_id: TaskId,
         /// Whose text to keep.
@@ -175,6 +175,6 @@ pub(crate) async fn retry(api: Api, _: Actor, path: TaskPath) -> Result<TaskIssu
     Ok(TaskIssueAnswer { issue: api.engine().retry_issue_reports(&path.task_id).await? })
 }
 
-pub(crate) async fn settle(api: Api, _: Actor, choice: SettleIssue) -> Result<Task, ApiError> {
-    Ok(api.engine().settle_issue(&choice.task_id, choice.version, choice.keep).await?)
+pub(crate) async fn resolve(api: Api, _: Actor, choice: ResolveIssue) -> Result<Task, ApiError> {
+    Ok(api.engine().resolve_issue(&choice.task_id, choice.version, choice.keep).await?)
 }

@@ -7,11 +7,11 @@ use forge_api::{
     Reply,
     operations::{
         IssueImport, IssueImportCancel, IssueImportContinue, IssueImportFile, IssueImportGet, IssueImports,
-        IssueList, TaskIssue, TaskIssueSettle,
+        IssueList, TaskIssue, TaskIssueResolve,
     },
     ops::{
         TaskPath,
-        issues::{ImportFile, ImportIssues, ImportPath, ListIssues, SettleIssue},
+        issues::{ImportFile, ImportIssues, ImportPath, ListIssues, ResolveIssue},
         projects::ProjectPath,
     },
 };
@@ -81,8 +81,8 @@ pub(crate) async fn run(at: &At, command: Issue) -> Result<Answer, CliError> {
                 KeepText::Issue => IssueChoice::Issue,
                 KeepText::Task => IssueChoice::Task,
             };
-            let choice = SettleIssue { task_id: task.id.clone(), keep, version: Some(task.version) };
-            let task = at.call(TaskIssueSettle, choice).await?;
+            let choice = ResolveIssue { task_id: task.id.clone(), keep, version: Some(task.version) };
+            let task = at.call(TaskIssueResolve, choice).await?;
             let text = printable(&format!("#{} {}", task.number, task.title));
             Ok(Answer::new(task.json, text))
         }

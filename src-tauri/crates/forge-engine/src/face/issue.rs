@@ -78,8 +78,8 @@ impl Engine {
     /// Decides which text a task keeps where its issue says something else.
     ///
     /// # Errors
-    /// `NotFound`, `StaleVersion`, `NothingToSettle` when they do not differ.
-    pub async fn settle_issue(&self, id: &TaskId, version: Option<u32>, keep: IssueChoice) -> Result<Task> {
-        issue::settle_issue(&self.world, id, version, keep).await
+    /// `NotFound`, `StaleVersion`, `NothingToResolve` when they do not differ.
+    pub async fn resolve_issue(&self, id: &TaskId, version: Option<u32>, keep: IssueChoice) -> Result<Task> {
+        issue::resolve_issue(&self.world, id, version, keep).await
     }
 }

@@ -1,6 +1,6 @@
 //! What issues contribute: imports and reports go on at start, and moves of tasks are reported.
 
-use super::{import, report, rule};
+use super::{file, import, report, rule};
 use crate::core::world::features::Moments;
 
 pub(crate) fn contribute(moments: &mut Moments) {
@@ -9,6 +9,7 @@ pub(crate) fn contribute(moments: &mut Moments) {
     moments.wake.push(rule::wake);
     moments.resume.push(|world| {
         Box::pin(async move {
+            file::remove_copies(world).await?;
             import::keep_importing(world);
             report::keep_reporting(world);
             rule::keep_following(world);

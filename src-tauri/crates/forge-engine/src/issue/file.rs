@@ -1,5 +1,7 @@
 //! Files with issues: which format they have, and what is in them.
 
+use std::path::PathBuf;
+
 use forge_model::issue::{Issue, IssueKind, IssueOrigin};
 use forge_reading::issue_file::{IssueFileError, read_csv, read_markdown, read_vibe_kanban};
 use forge_store::vibe_kanban::{self, VibeKanbanError};
@@ -61,9 +63,24 @@ fn read_text(kind: Option<IssueKind>, name: &str, text: &str) -> Result<(IssueKi
     })
 }
 
+/// The folder of the copies.
+fn copies(world: &World) -> PathBuf {
+    world.data_dir().join("imports")
+}
+
+/// Removes copies that a kill left.
+pub(crate) async fn remove_copies(world: &World) -> Result<()> {
+    match tokio::fs::remove_dir_all(copies(world)).await {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(EngineError::Io { doing: "remove copies of imported databases".to_owned(), source })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// SQLite reads files alone, so the content is one for a moment.
 async fn read_database(world: &World, content: &[u8], project: Option<&str>) -> Result<Vec<Issue>> {
-    let folder = world.data_dir().join("imports");
+    let folder = copies(world);
     let file = folder.join(world.inner.config.ids.new_id());
     let io = |source| EngineError::Io { doing: "keep the database that is imported".to_owned(), source };
     tokio::fs::create_dir_all(&folder).await.map_err(io)?;
@@ -72,8 +89,8 @@ async fn read_database(world: &World, content: &[u8], project: Option<&str>) -> 
         Ok(()) => Ok(vibe_kanban::read_vibe_kanban(&file, project).await),
         Err(error) => Err(error),
     };
-    if let Err(error) = tokio::fs::remove_dir_all(&folder).await {
-        tracing::warn!(%error, "the copy of an imported database stays where it is");
+    if let Err(error) = tokio::fs::remove_file(&file).await {
+        tracing::warn!(%error, "the copy of an imported database stays until Forge starts again");
     }
     read?.map_err(|error| match error {
         VibeKanbanError::Strange(_) => EngineError::invalid("data", error.to_string()),

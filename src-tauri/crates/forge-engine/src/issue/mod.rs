@@ -206,7 +206,7 @@ pub(crate) async fn task_issue(world: &World, id: &TaskId) -> Result<Option<Task
 }
 
 /// Decides which text a task keeps where its issue says something else.
-pub(crate) async fn settle_issue(
+pub(crate) async fn resolve_issue(
     world: &World,
     id: &TaskId,
     version: Option<u32>,
@@ -218,7 +218,7 @@ pub(crate) async fn settle_issue(
     let Some((mut source, pending)) = source.and_then(|mut it| it.pending.take().map(|text| (it, text)))
     else {
         let message = "the task does not differ from an issue";
-        return Err(EngineError::conflict(ConflictCode::NothingToSettle, message));
+        return Err(EngineError::conflict(ConflictCode::NothingToResolve, message));
     };
     // Whatever is kept, this is what later changes of the issue are compared with.
     let TaskText { title, description } = &mut source.imported;

@@ -110,7 +110,7 @@ async fn report_due(world: &World) -> Result<Option<Timestamp>> {
                     tracing::error!(task = %row.task_id, %error, "failed to write to an issue");
                     let now = asked(world, row).await?;
                     let remedy = "check the project's settings and repository, then try again".to_owned();
-                    settle(world, &refused(world, now, error.to_string(), remedy)).await?;
+                    record(world, &refused(world, now, error.to_string(), remedy)).await?;
                 }
             }
         }
@@ -138,7 +138,7 @@ async fn go_on(world: &World, row: &IssueReportRow) -> Result<()> {
         },
         Err(error) => failed(world, asked(world, row).await?, &error),
     };
-    settle(world, &now).await
+    record(world, &now).await
 }
 
 /// The row as it is now: it was marked as asked meanwhile.
@@ -148,7 +148,7 @@ async fn asked(world: &World, row: &IssueReportRow) -> Result<IssueReportRow> {
 }
 
 /// Writes what became of a report, and tells of it.
-async fn settle(world: &World, row: &IssueReportRow) -> Result<()> {
+async fn record(world: &World, row: &IssueReportRow) -> Result<()> {
     let mut tx = world.store().write().await?;
     // A task that was deleted meanwhile took its reports along.
     if let Some(task) = tx.tasks().get(&row.task_id).await? {

@@ -15,7 +15,7 @@ use forge_model::time::Timestamp;
 use tokio::sync::Notify;
 
 use super::{
-    ImportFrom, MOST_ISSUES, NewImport, host_origin, import,
+    ImportFrom, MOST_ISSUES, NewImport, host_origin,
     import::{next_try, read_page},
 };
 use crate::{
@@ -148,11 +148,8 @@ async fn see(
 
 async fn begin(world: &World, context: &ProjectContext, look: &Look, query: IssueQuery) -> Result<()> {
     let new = NewImport { from: ImportFrom::Query(query), into: look.rule.into.clone() };
-    match super::import_issues(world, &context.project.id, new).await {
-        Ok(_) => import::wake(world),
-        Err(error) => {
-            tracing::warn!(project = %context.project.id, %error, "failed to import issues by the project's rule");
-        }
+    if let Err(error) = super::import_issues(world, &context.project.id, new).await {
+        tracing::warn!(project = %context.project.id, %error, "failed to import issues by the project's rule");
     }
     Ok(())
 }

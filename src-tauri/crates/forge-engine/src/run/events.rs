@@ -160,15 +160,31 @@ async fn windows_reported(
         })
         .collect();
     let known = tx.limits().windows_of(&agent).await?;
-    let same = |a: &LimitWindow, b: &LimitWindow| *a == LimitWindow { seen_at: a.seen_at, ..b.clone() };
-    let mut others = known.iter();
-    if known.len() == windows.len() && others.all(|old| windows.iter().any(|new| same(old, new))) {
-        return Ok(());
-    }
+    let Some(windows) = with_reported(&known, windows, seen_at) else { return Ok(()) };
     tx.limits_mut().put_windows(&agent, &windows).await?;
     tx.emit(EventType::AgentChanged, seen_at, None, None, agent.as_str(), &json!({})).await?;
     tx.commit().await?;
     Ok(())
+}
+
+/// The windows of an agent with those that were just reported; none when that changes nothing. A program may report one
+/// window at a time: others stay until they begin anew.
+fn with_reported(
+    known: &[LimitWindow],
+    reported: Vec<LimitWindow>,
+    now: Timestamp,
+) -> Option<Vec<LimitWindow>> {
+    let is_known = |new: &LimitWindow| {
+        known.iter().any(|old| *old == LimitWindow { seen_at: old.seen_at, ..new.clone() })
+    };
+    if reported.iter().all(is_known) {
+        return None;
+    }
+    let is_kept = |old: &&LimitWindow| {
+        old.resets_at.is_some_and(|at| at > now) && reported.iter().all(|new| new.name != old.name)
+    };
+    let kept: Vec<LimitWindow> = known.iter().filter(is_kept).cloned().collect();
+    Some(reported.into_iter().chain(kept).collect())
 }
 
 /// A question without the secrets in its words. What it is answered by stays.
@@ -317,6 +333,29 @@ mod tests {
 
     fn estimate(output: u64) -> RunEvent {
         RunEvent::Estimated { samples: vec![UsageSample { output, ..UsageSample::default() }] }
+    }
+
+    #[test]
+    fn report_of_one_window_keeps_others_until_they_begin_anew() {
+        let window = |name: &str, used_percent, resets_at: Option<i64>, seen_at| LimitWindow {
+            name: name.to_owned(),
+            minutes: None,
+            used_percent,
+            resets_at: resets_at.map(Timestamp),
+            seen_at: Timestamp(seen_at),
+        };
+        let known = [
+            window("hours", 10, Some(50), 1),
+            window("days", 20, Some(90), 1),
+            window("past", 30, Some(5), 1),
+            window("endless", 40, None, 1),
+        ];
+        let now = Timestamp(9);
+        assert_eq!(with_reported(&known, vec![window("hours", 10, Some(50), 9)], now), None, "nothing new");
+        let hours = window("hours", 11, Some(50), 9);
+        assert_eq!(with_reported(&known, vec![hours.clone()], now), Some(vec![hours, known[1].clone()]));
+        let first = window("hours", 1, None, 9);
+        assert_eq!(with_reported(&[], vec![first.clone()], now), Some(vec![first]));
     }
 
     #[test]

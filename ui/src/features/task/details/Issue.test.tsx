@@ -85,7 +85,7 @@ describe("an issue that differs", () => {
       {},
       {
         task_issue: () => ({ issue: sampleTaskIssue({ issue, pending }) }),
-        task_issue_settle: () => {
+        task_issue_resolve: () => {
           pending = null;
           platform.commit({ task_id: "t1", tags: ["task:t1"] });
           return someTask();
@@ -94,7 +94,7 @@ describe("an issue that differs", () => {
     );
     await press(user, name);
     await waitFor(() => expect(screen.queryByRole("button", { name })).toBeNull());
-    expect(sent("task_issue_settle")).toEqual([{ task_id: "t1", keep, version: 7 }]);
+    expect(sent("task_issue_resolve")).toEqual([{ task_id: "t1", keep, version: 7 }]);
     expect(document.activeElement).toBe(screen.getByRole("heading", { name: /^Issue/ }));
   });
 
@@ -102,7 +102,7 @@ describe("an issue that differs", () => {
     const { user } = showIssue(
       differs,
       { pending: samplePending },
-      { task_issue_settle: refuse("stale", "the task has changed since you read it") },
+      { task_issue_resolve: refuse("stale", "the task has changed since you read it") },
     );
     await press(user, "Keep the task's text");
     expect(await screen.findByText("the task has changed since you read it")).toBeTruthy();

@@ -125,7 +125,7 @@ function Difference({
   const { title, description } = pending;
   const keep = async (whose: IssueChoice) => {
     if (action.busy) return;
-    const done = await action.runUnless("nothing_to_settle", "task_issue_settle", {
+    const done = await action.runUnless("nothing_to_resolve", "task_issue_resolve", {
       task_id: task.id,
       keep: whose,
       version: task.version,
